@@ -1,0 +1,1 @@
+"""How many attention heads does a translation model need? Three papers, one pipeline."""

@@ -1,0 +1,1 @@
+"""Run folders in, tidy tables out; free of torch."""

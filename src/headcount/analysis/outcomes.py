@@ -1,0 +1,107 @@
+"""One row for each run: what was done, how many heads are left, how good, large and fast the model is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from headcount.analysis.study import FinishedRun, read_json
+from headcount.evaluate.size import measure
+from headcount.heads import ATTENTION_TYPES, count
+
+COLUMNS = {
+    "run": "str",
+    "method": "str",
+    "seed": "Int64",
+    "scope": "str",
+    "setting": "str",
+    "penalty": "Float64",
+    "heads_encoder": "Int64",
+    "heads_decoder_self": "Int64",
+    "heads_decoder_cross": "Int64",
+    "heads": "Int64",
+    "bleu": "Float64",
+    "bleu_low": "Float64",
+    "bleu_high": "Float64",
+    "bleu_delta": "Float64",
+    "p_value": "Float64",
+    "chrf": "Float64",
+    "bleu_without_near_duplicates": "Float64",
+    "parameters": "Int64",
+    "parameters_attention": "Int64",
+    "file_bytes": "Int64",
+    "decode_seconds_per_sentence": "Float64",
+    "speedup": "Float64",
+    "speedup_vs_masked": "Float64",
+    "max_logit_difference": "Float64",
+    "identical_outputs": "boolean",
+    "train_seconds": "Float64",
+    "tokens": "Int64",
+    "suspect": "boolean",
+}
+"""Columns of `runs.csv`; what a run does not have is empty."""
+
+SCORES = (
+    "bleu",
+    "bleu_low",
+    "bleu_high",
+    "bleu_delta",
+    "p_value",
+    "chrf",
+    "bleu_without_near_duplicates",
+    "suspect",
+)
+LOOKUP = "lookup"
+"""Run id and method of the row that holds the nearest-neighbour lookup baseline."""
+
+
+def runs_table(study: Path, runs: Sequence[FinishedRun]) -> pd.DataFrame:
+    """Collect `runs.csv`: a row for each run, and one for the lookup baseline when it was scored.
+
+    `speedup` is the decoding time of the seed's baseline divided by the run's; `train_seconds` and `tokens` are
+    those of the run alone, without its parents.
+    """
+    speed = _speed(study)
+    rows = [_row(run, speed.get(run.run, {})) for run in runs]
+    lookup = read_json(study / "data" / "lookup.score.json")
+    if lookup is not None:
+        rows.append({"run": LOOKUP, "method": LOOKUP, "setting": "nearest sentence", **_scores(lookup)})
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+
+
+def _row(run: FinishedRun, speed: dict[str, Any]) -> dict[str, Any]:
+    heads = count(run.kept)
+    score = read_json(run.folder / "score.json") or {}
+    size = measure(run.folder) if run.model is not None else {}
+    return {
+        "run": run.run,
+        "method": run.method,
+        "seed": run.settings["seed"],
+        "scope": run.settings.get("scope", ""),
+        "setting": run.settings.get("setting", ""),
+        "penalty": run.penalty,
+        **{f"heads_{kind}": heads[kind] for kind in ATTENTION_TYPES},
+        "heads": sum(heads.values()),
+        **_scores(score),
+        "parameters": size.get("parameters"),
+        "parameters_attention": size.get("parameters_attention"),
+        "file_bytes": size.get("file_bytes"),
+        "decode_seconds_per_sentence": speed.get("seconds_per_sentence"),
+        "speedup": speed.get("speedup_vs_dense"),
+        **{name: speed.get(name) for name in ("speedup_vs_masked", "max_logit_difference", "identical_outputs")},
+        "train_seconds": run.record.get("seconds"),
+        "tokens": run.record.get("tokens"),
+    }
+
+
+def _scores(score: dict[str, Any]) -> dict[str, Any]:
+    return {name: score.get(name) for name in SCORES}
+
+
+def _speed(study: Path) -> dict[str, dict[str, Any]]:
+    """Return the timed runs of all seeds by run id."""
+    files: Iterable[Path] = sorted(study.glob("speed-s*.json"))
+    return {row["run"]: row for path in files for row in (read_json(path) or {}).get("rows", [])}

@@ -1,0 +1,1 @@
+"""Text to batches: sources, cleaning, split, subwords, encoded pairs."""

@@ -1,0 +1,1 @@
+"""Corpus sources, one file each: `read` the pairs, and say whether they are `reachable`."""

@@ -1,0 +1,129 @@
+"""One look for all figures: sizes, colours, markers, and files whose bytes depend on the numbers only."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+
+from headcount.files import atomic_path
+from headcount.heads import ATTENTION_TYPES
+
+COLUMN_INCHES = 3.4
+"""Width of one column of a two-column paper."""
+
+PAGE_INCHES = 7.0
+"""Width of both columns."""
+
+GREY = "#6F6F6F"
+PALE = "#E9E9E9"
+
+ATTENTION_LABELS = dict(
+    zip(ATTENTION_TYPES, ("encoder self-attention", "decoder self-attention", "decoder cross-attention"), strict=True)
+)
+"""How the attention types are called in figures and reports."""
+
+SHORT_LABELS = dict(zip(ATTENTION_TYPES, ("encoder", "decoder self", "cross"), strict=True))
+"""The same where space is short."""
+
+SETTINGS: dict[Any, Any] = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so that figures are equal on all machines
+    "font.size": 7.5,
+    "axes.titlesize": 7.5,
+    "axes.labelsize": 7.5,
+    "xtick.labelsize": 6.5,
+    "ytick.labelsize": 6.5,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "legend.handlelength": 2.2,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "lines.linewidth": 1.1,
+    "lines.markersize": 4,
+    "errorbar.capsize": 1.8,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "svg.fonttype": "path",
+    "svg.hashsalt": "headcount",
+    "pdf.fonttype": 42,
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a method appears in every figure and table."""
+
+    label: str
+    colour: str
+    marker: str
+
+
+LOOKS = {
+    "baseline": Look("dense baseline (softmax)", "#000000", "X"),
+    "l0": Look("L0 gates", "#0072B2", "o"),
+    "round": Look("lottery round", "#D55E00", "d"),
+    "ticket": Look("lottery ticket", "#D55E00", "D"),
+    "reinit": Look("re-initialised ticket", "#E69F00", "s"),
+    "entmax15": Look("1.5-entmax", "#009E73", "^"),
+    "entmax_alpha": Look("α-entmax", "#CC79A7", "v"),
+    "lookup": Look("lookup baseline", GREY, "*"),
+}
+"""Colours of Okabe and Ito, distinct for colour-blind readers; markers repeat the distinction without colour."""
+
+SPARE_COLOURS = ("#56B4E9", "#8B6D00", "#5B3A8C")
+
+
+def look(method: str) -> Look:
+    """Return the look of a method; one that is unknown here gets its name and a spare colour."""
+    if method in LOOKS:
+        return LOOKS[method]
+    return Look(method, SPARE_COLOURS[sum(method.encode()) % len(SPARE_COLOURS)], "P")
+
+
+def shades(colour: str) -> LinearSegmentedColormap:
+    """Return the colour map from almost white to `colour`."""
+    return LinearSegmentedColormap.from_list(colour, ["#F4F4F4", colour])
+
+
+@contextlib.contextmanager
+def paper_style() -> Iterator[None]:
+    """Draw with the settings of this module only, whatever the user's matplotlib says."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(SETTINGS)
+        yield
+
+
+def panel_title(axes: Axes, text: str) -> None:
+    """Put a title above the left edge of a panel."""
+    axes.set_title(text, loc="left", pad=4)
+
+
+def nothing_to_draw(reason: str) -> Figure:
+    """Return a figure that says why it is empty."""
+    figure = Figure(figsize=(COLUMN_INCHES, 0.8))
+    figure.text(0.5, 0.5, reason, ha="center", va="center", color=GREY)
+    return figure
+
+
+def save(figure: Figure, out: Path) -> None:
+    """Write the figure to `out` (SVG) and beside it as PDF; equal figures give equal bytes."""
+    with atomic_path(out) as temporary:
+        figure.savefig(temporary, format="svg", metadata={"Date": None, "Creator": "headcount"})
+    with atomic_path(out.with_suffix(".pdf")) as temporary:
+        figure.savefig(temporary, format="pdf", metadata={"CreationDate": None, "Creator": "headcount"})

@@ -1,0 +1,1 @@
+"""The Transformer, its attention, its gates, and what is done to its heads."""

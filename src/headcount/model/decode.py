@@ -1,0 +1,151 @@
+"""Greedy and beam search with a cache; every sentence is searched as if it were alone.
+
+A hypothesis ends when EOS is among the `beam` best continuations of its sentence. A sentence is finished when `beam`
+hypotheses have ended, when no living one can still overtake the best ended one, or at its length limit, where every
+living hypothesis has to end. Beam 1 is greedy search.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor
+
+from headcount.model.transformer import Transformer
+from headcount.vocabulary import BOS, EOS, PAD
+
+SOURCE_POSITIONS = 16_384
+"""Most source positions of a batch, padding included, so that one very long line does not exhaust the memory."""
+
+
+def translate(
+    model: Transformer,
+    sources: Sequence[Sequence[int]],
+    *,
+    beam: int,
+    length_penalty: float,
+    max_length: Callable[[int], int] | tuple[float, int],
+    sentences_per_batch: int,
+) -> list[list[int]]:
+    """Translate sentences in evaluation mode and without gradients.
+
+    Args:
+        model: its training mode is restored afterwards.
+        sources: piece ids, ending in EOS as in training; a sentence without any other piece stays empty.
+        beam: hypotheses per sentence.
+        length_penalty: exponent of (5 + pieces) / 6 by which log-probabilities are divided, EOS included in the pieces.
+        max_length: most pieces of a translation for a source of so many pieces, EOS excluded in both; (ratio, extra)
+            stands for ratio * pieces + extra.
+        sentences_per_batch: sentences of similar length that are searched together.
+
+    Returns:
+        Piece ids without EOS, in the order of `sources`.
+
+    """
+    limit = max_length if callable(max_length) else _linear_limit(*max_length)
+    device = model.output_weight.device
+    results: list[list[int]] = [[] for _ in sources]
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            for batch in _batches(sources, sentences_per_batch):
+                longest = len(sources[batch[-1]])
+                padded = torch.tensor([[*sources[i], *[PAD] * (longest - len(sources[i]))] for i in batch])
+                limits = torch.tensor([limit(_pieces(sources[i])) for i in batch])
+                found = _search(model, padded.to(device), limits.to(device), beam, length_penalty)
+                for sentence, pieces in zip(batch, found, strict=True):
+                    results[sentence] = pieces
+    finally:
+        model.train(was_training)
+    return results
+
+
+def _pieces(source: Sequence[int]) -> int:
+    """Count the pieces before EOS."""
+    return len(source) - (len(source) > 0 and source[-1] == EOS)
+
+
+def _linear_limit(ratio: float, extra: int) -> Callable[[int], int]:
+    return lambda pieces: int(ratio * pieces) + extra
+
+
+def _batches(sources: Sequence[Sequence[int]], sentences_per_batch: int) -> Iterator[list[int]]:
+    """Group the sentences that are not empty by length; the last one of a batch is its longest."""
+    batch: list[int] = []
+    for sentence in sorted(range(len(sources)), key=lambda i: len(sources[i])):
+        length = len(sources[sentence])
+        if batch and (len(batch) == sentences_per_batch or (len(batch) + 1) * length > SOURCE_POSITIONS):
+            yield batch
+            batch = []
+        if _pieces(sources[sentence]):
+            batch.append(sentence)
+    if batch:
+        yield batch
+
+
+def _search(model: Transformer, source: Tensor, limits: Tensor, beam: int, alpha: float) -> list[list[int]]:
+    """Search one batch: source [sentence, position], limits [sentence] on the pieces before EOS."""
+    results: list[list[int]] = [[] for _ in source]
+    cache = model.start(source)
+    # Of the unfinished sentences; hypotheses [sentence, hypothesis] start as a single one and become `beam`.
+    sentences = torch.arange(len(source), device=source.device)  # [sentence], index into results
+    pieces = torch.full((len(source), 1, 1), BOS, device=source.device)  # [sentence, hypothesis, position]
+    scores = torch.zeros(len(source), 1, device=source.device)  # [sentence, hypothesis], log-probability
+    best = torch.full((len(source),), -math.inf, device=source.device)  # [sentence], penalised score of the best ended
+    ended = torch.zeros_like(limits)  # [sentence], number of ended hypotheses
+    while len(sentences):
+        length = pieces.shape[2]  # of a hypothesis that ends now, EOS included
+        last = limits < length  # [sentence], every hypothesis must end now
+        hidden = model.step(pieces[:, :, -1].flatten(), cache)  # [sentence * hypothesis, width]
+        logits = F.linear(hidden, model.output_weight).float()  # [sentence * hypothesis, vocabulary]
+        candidates, parents, tokens = _continuations(logits, scores, last, 2 * beam)  # [sentence, candidate]
+
+        ends = (tokens == EOS) & (torch.arange(tokens.shape[1], device=tokens.device) < beam)
+        penalised = candidates.masked_fill(~ends, -math.inf) / _penalty(length, alpha)
+        ended = ended + (penalised > -math.inf).sum(1)
+        top, which = penalised.max(1)  # [sentence]
+        improved = (top > best).nonzero().flatten()  # [improved sentence]
+        winners = pieces[improved, parents[improved, which[improved]], 1:]  # [improved sentence, position]
+        for sentence, winner in zip(sentences[improved].tolist(), winners.tolist(), strict=True):
+            results[sentence] = winner
+        best = torch.maximum(best, top)
+
+        scores, order = candidates.masked_fill(tokens == EOS, -math.inf).topk(min(beam, tokens.shape[1]))
+        parents, tokens = parents.gather(1, order), tokens.gather(1, order)  # [sentence, hypothesis]
+        reachable = scores[:, 0] / _penalty(limits + 1, alpha)  # a longer hypothesis only loses log-probability
+        going = (~last & (ended < beam) & (reachable > best)).nonzero().flatten()  # [unfinished sentence]
+
+        rows = torch.arange(len(sentences), device=source.device)[:, None] * pieces.shape[1] + parents
+        pieces = torch.cat([pieces.flatten(0, 1)[rows[going]], tokens[going, :, None]], dim=2)
+        cache.select(rows[going].flatten(), going)
+        sentences, scores, best, ended, limits = (x[going] for x in (sentences, scores, best, ended, limits))
+    return results
+
+
+def _continuations(logits: Tensor, scores: Tensor, last: Tensor, candidates: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the best continuations of each sentence, best first: scores, parent hypotheses, pieces.
+
+    PAD and BOS are never produced; sentences with `last` can only end.
+    """
+    sentences, hypotheses = scores.shape
+    normaliser = logits.logsumexp(1)  # [sentence * hypothesis]
+    logits[:, [PAD, BOS]] = -math.inf
+    if last.any():
+        rows = last.repeat_interleave(hypotheses)
+        ending = logits[rows, EOS]
+        logits[rows] = -math.inf
+        logits[rows, EOS] = ending
+    best, tokens = logits.topk(min(candidates, logits.shape[1]))  # [sentence * hypothesis, candidate]
+    total = best - normaliser[:, None] + scores.flatten()[:, None]
+    total = total.view(sentences, -1)  # [sentence, hypothesis * candidate]
+    best, order = total.topk(min(candidates, total.shape[1]))
+    return best, order // tokens.shape[1], tokens.view(sentences, -1).gather(1, order)
+
+
+def _penalty(length: int | Tensor, alpha: float) -> float | Tensor:
+    """((5 + length) / 6)^alpha."""
+    return ((5 + length) / 6) ** alpha

@@ -1,0 +1,30 @@
+"""Softmax, the dense baseline."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class Normaliser(nn.Module):
+    """Map scores to weights by softmax, in float32 at least."""
+
+    def __init__(self, heads: int) -> None:
+        super().__init__()
+
+    def forward(self, scores: Tensor, mask: Tensor | None) -> Tensor:
+        """Normalise over keys.
+
+        Args:
+            scores: [batch, head, query, key].
+            mask: boolean, broadcastable to `scores`, True = may attend; None lets every query attend to every key.
+
+        Returns:
+            Weights of the shape of `scores`, exactly 0 at masked keys; rows without any key are all 0.
+
+        """
+        scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+        if mask is None:
+            return scores.softmax(-1)
+        lowest = torch.finfo(scores.dtype).min  # not -inf: a row without any key would become NaN
+        return scores.masked_fill(~mask, lowest).softmax(-1).masked_fill(~mask, 0.0)

@@ -1,0 +1,1 @@
+"""Which heads go and what stays: L0 gates, lottery tickets, and the scorers and ranking behind them."""

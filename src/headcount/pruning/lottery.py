@@ -1,0 +1,98 @@
+"""Lottery tickets: rank heads early in training, rewind what is left, repeat (behnke2020 section 1.1)."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from headcount.data.encoded import Encoded
+from headcount.heads import Head, Heads, without
+from headcount.model.shape import ModelConfig
+from headcount.model.surgery import remove_heads
+from headcount.model.transformer import Transformer
+from headcount.pruning.ranking import lowest, warn_of_empty_types
+from headcount.registry import load
+from headcount.train.checkpoint import State, branch
+from headcount.train.optim import trainable
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one round decided.
+
+    Attributes:
+        kept: heads of the next round.
+        removed: heads that went, lowest score first.
+        scores: attention type -> layer -> score of each head that the round's model had, in the order of its ids.
+
+    """
+
+    kept: Heads
+    removed: list[Head]
+    scores: dict[str, list[list[float]]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of `heads.json`."""
+        return {"kept": self.kept, "removed": [list(head) for head in self.removed], "scores": self.scores}
+
+
+def prune(
+    model: Transformer,
+    corpus: Encoded,
+    *,
+    scorer: str,
+    heads_per_round: int,
+    ranking: Literal["global", "per_type"],
+    seed: int,
+) -> Round:
+    """Score the heads that the model has and choose those that go; the model stays as it is.
+
+    Args:
+        model: trained for the round.
+        corpus: the dev set.
+        scorer: a file of `pruning/scorers`.
+        heads_per_round: heads of all attention types together.
+        ranking: see `ranking.lowest`.
+        seed: of a scorer that draws.
+
+    Raises:
+        UserError: the scorer is unknown, a score is not finite or too few heads are left.
+
+    """
+    scores = load("pruning.scorers", scorer).score_heads(model, corpus, seed=seed)
+    removed = lowest(scores, model.config.kept, remove=heads_per_round, ranking=ranking)
+    kept = without(model.config.kept, removed, model.config.heads)
+    warn_of_empty_types(kept)
+    return Round(kept, removed, {kind: [layer.tolist() for layer in layers] for kind, layers in scores.items()})
+
+
+def rewind(state: State, config: ModelConfig, kept: Heads) -> tuple[Transformer, State]:
+    """Return a model of the kept heads and the state of training from which it goes on.
+
+    Every surviving weight and both of its Adam moments are those of the checkpoint, bit for bit; update, position in
+    the data and Adam's step count, and with them learning rate and random numbers, go on from there.
+
+    Args:
+        state: the baseline's checkpoint at the rewind update.
+        config: of the model in that checkpoint.
+        kept: original ids of the heads that stay.
+
+    """
+    weights, smaller = remove_heads(state["model"], config, kept)
+    model = Transformer(smaller)
+    model.load_state_dict(weights)
+    trained = trainable(model)  # not the empty projections of a layer without heads
+    moments = {
+        moment: {name: value for name, value in remove_heads(values, config, kept)[0].items() if name in trained}
+        for moment, values in state["moments"].items()
+    }
+    return model, branch(state, model=weights, moments=moments)
+
+
+def reinitialise(config: ModelConfig, kept: Heads) -> Transformer:
+    """Return the same structure with fresh weights: the control of a ticket (behnke2020 section 8, K2).
+
+    The weights depend on PyTorch's global seed only.
+    """
+    return Transformer(dataclasses.replace(config, kept=kept))

@@ -1,0 +1,1 @@
+"""The verbs of the command line: files in, files out, around the core."""

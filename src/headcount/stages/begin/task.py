@@ -1,0 +1,57 @@
+"""What a training is asked to do, and what a beginning hands to the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from headcount.data.encoded import Encoded
+from headcount.model.transformer import Transformer
+from headcount.train.checkpoint import State
+from headcount.train.hooks import Hook
+from headcount.train.optim import Group
+
+REWIND = "rewind.pt"
+"""Name of the checkpoint, in the baseline's folder, to which the lottery rewinds."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run's settings and the places that its rule names."""
+
+    settings: dict[str, Any]
+    parents: tuple[Path, ...]
+    out: Path
+    vocabulary: int
+    dev: Encoded
+    device: torch.device
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """The settings of the optimisation."""
+        training: dict[str, Any] = self.settings["training"]
+        return training
+
+    @property
+    def seed(self) -> int:
+        """Seed of initialisation, data order and dropout."""
+        return int(self.settings["seed"])
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """Where a training starts, how far it goes, and what becomes of the trained model."""
+
+    model: Transformer
+    groups: Sequence[Group]
+    updates: int
+    """Optimiser updates, those before `start` included."""
+    finish: Callable[[], None]
+    """Writes the outputs of the run."""
+    average_checkpoints: int = 1
+    start: State | None = None
+    hooks: Sequence[Hook] = ()

@@ -1,0 +1,1 @@
+"""Run folders in, MLflow out; a view that can be deleted and rebuilt; free of torch."""

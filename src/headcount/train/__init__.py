@@ -1,0 +1,1 @@
+"""Training: a loop that knows no method, exact resume, and the folder of a run."""

@@ -1,0 +1,106 @@
+"""Label-smoothed cross-entropy of the output layer without keeping the logits.
+
+The gradient is formed in the forward pass, chunk by chunk, so the memory is one chunk of logits instead of
+target tokens x vocabulary. Smoothing as in PyTorch's `cross_entropy`: (1 - e) * nll + e * mean over the
+vocabulary of -log p (Szegedy et al. 2016, section 7).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from headcount.vocabulary import PAD
+
+if TYPE_CHECKING:
+    from headcount.data.batching import Batch
+    from headcount.model.transformer import Transformer
+
+CHUNK_ROWS = {"cpu": 1024, "cuda": 8192}
+"""Target tokens whose logits are held at once: one matrix product keeps a core or a GPU busy at these sizes."""
+
+
+class _SmoothedCrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: torch.Tensor,
+        weight: torch.Tensor,
+        targets: torch.Tensor,
+        smoothing: float,
+        with_gradient: bool,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        precision = torch.promote_types(hidden.dtype, torch.float32)
+        loss_sum = hidden.new_zeros((), dtype=precision)
+        nll_sum = hidden.new_zeros((), dtype=precision)
+        of_hidden = torch.empty_like(hidden) if with_gradient and ctx.needs_input_grad[0] else None
+        of_weight = torch.zeros_like(weight) if with_gradient and ctx.needs_input_grad[1] else None
+
+        rows = CHUNK_ROWS[hidden.device.type]
+        for begin in range(0, len(hidden), rows):
+            chunk = hidden[begin : begin + rows]  # [token, width]
+            gold = targets[begin : begin + rows, None]  # [token, 1]
+            log_p = torch.log_softmax(chunk @ weight.T, dim=-1, dtype=precision)  # [token, piece]
+            nll = -log_p.gather(1, gold).sum()
+            nll_sum += nll
+            loss_sum += (1 - smoothing) * nll - smoothing * log_p.mean(1).sum()
+            if of_hidden is None and of_weight is None:
+                continue
+            slope = log_p.exp_().sub_(smoothing / len(weight))  # d loss / d logits, [token, piece]
+            slope.scatter_add_(1, gold, slope.new_full(gold.shape, smoothing - 1))
+            slope = slope.to(chunk.dtype)
+            if of_hidden is not None:
+                of_hidden[begin : begin + rows] = slope @ weight
+            if of_weight is not None:
+                of_weight += slope.T @ chunk
+
+        ctx.save_for_backward(of_hidden, of_weight)
+        ctx.mark_non_differentiable(nll_sum)
+        return loss_sum, nll_sum
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: torch.Tensor, _: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        gradients = (None if saved is None else saved * upstream for saved in ctx.saved_tensors)
+        return *gradients, None, None, None
+
+
+def label_smoothed_loss(
+    hidden: torch.Tensor, weight: torch.Tensor, targets: torch.Tensor, *, smoothing: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the smoothed loss and the plain negative log likelihood, both summed over the tokens, in nats.
+
+    Args:
+        hidden: final decoder states [token, width], padding already removed.
+        weight: output layer without bias [piece, width].
+        targets: gold piece ids [token].
+        smoothing: probability mass spread evenly over all pieces.
+
+    Only the first result has a gradient; it has no second derivative. No token at all gives 0, never NaN.
+
+    """
+    result: tuple[torch.Tensor, torch.Tensor] = _SmoothedCrossEntropy.apply(  # type: ignore[no-untyped-call]
+        hidden, weight, targets, smoothing, torch.is_grad_enabled()
+    )
+    return result
+
+
+def batch_loss(
+    model: Transformer, batch: Batch, *, smoothing: float, device: torch.device
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return smoothed loss and negative log likelihood of a batch on the CPU, summed over its real target tokens."""
+    # Padding is dropped before the batch leaves the CPU: on a GPU this would wait for all queued work.
+    output = batch.target_output.flatten()  # [sentence * target]
+    real = (output != PAD).nonzero().squeeze(1)  # [token]
+    source, target_input, gold, real = (
+        _on(device, part) for part in (batch.source, batch.target_input, output[real], real)
+    )
+    hidden = model.hidden(source, target_input).flatten(0, 1)  # [sentence * target, width]
+    return label_smoothed_loss(hidden.index_select(0, real), model.output_weight, gold, smoothing=smoothing)
+
+
+def _on(device: torch.device, tensor: torch.Tensor) -> torch.Tensor:
+    """Copy to a GPU without waiting for it; pinned memory is what makes that possible."""
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+
+from headcount.errors import UserError
+from headcount.evaluate.score import SEED_VARIABLE, score
+
+REFERENCES = [
+    "Der Hund schläft neben dem alten Tisch .",
+    "Heute scheint die Sonne auf das Dach .",
+    "Wir essen am Abend zusammen Brot und Käse .",
+    "Das Kind liest ein Buch über den Mond .",
+    "Morgen fahren wir mit dem Zug nach Wien .",
+    "Mutter hat den Schlüssel im Auto vergessen .",
+]
+WORSE = [
+    *REFERENCES[:2],
+    "Wir essen Brot .",
+    "Das Kind liest den Mond .",
+    "Morgen nach Wien .",
+    "Mutter hat Auto .",
+]
+
+
+def scored(hypotheses: Any, references: Any = REFERENCES, **changes: Any) -> dict[str, Any]:
+    settings = {
+        "baseline": None,
+        "subset": range(len(references)),
+        "tokenizer": "13a",
+        "bootstrap_samples": 200,
+    }
+    return score(hypotheses, references, **{**settings, "seed": 1, **changes})
+
+
+def test_references_against_themselves_score_100() -> None:
+    values = scored(REFERENCES)
+    assert values["bleu"] == pytest.approx(100)
+    assert values["chrf"] == pytest.approx(100)
+    assert values["bleu_low"] == pytest.approx(100)
+    assert values["bleu_high"] == pytest.approx(100)
+    assert values["bleu_delta"] is None
+    assert values["p_value"] is None
+    assert not values["suspect"]
+
+
+def test_a_worse_system_has_an_interval_and_a_difference() -> None:
+    values = scored(WORSE, baseline=REFERENCES)
+    assert values["bleu_low"] < values["bleu"] < values["bleu_high"] < 100
+    assert values["bleu_delta"] == pytest.approx(values["bleu"] - 100)
+    assert 0 < values["p_value"] < 0.05
+    assert "tok:13a" in values["signatures"]["bleu"]
+    assert json.loads(json.dumps(values)) == values
+
+
+def test_output_equal_to_the_baseline_is_not_significantly_different() -> None:
+    values = scored(WORSE, baseline=list(WORSE))
+    assert values["bleu_delta"] == 0
+    assert values["p_value"] == 1
+
+
+def test_seed_decides_the_interval_and_leaves_the_environment_alone() -> None:
+    before = dict(os.environ)
+    assert scored(WORSE, seed=1) == scored(WORSE, seed=1)
+    assert scored(WORSE, seed=0) == scored(WORSE, seed=0)
+    assert scored(WORSE, seed=1)["bleu_low"] != scored(WORSE, seed=2)["bleu_low"]
+    assert scored(WORSE, seed=1)["bleu"] == scored(WORSE, seed=2)["bleu"]
+    assert dict(os.environ) == before
+    assert SEED_VARIABLE not in before or before[SEED_VARIABLE] == os.environ[SEED_VARIABLE]
+
+
+def test_subset_is_scored_alone_and_may_be_empty() -> None:
+    assert scored(WORSE, subset=[0, 1])["bleu_without_near_duplicates"] == pytest.approx(100)
+    assert scored(WORSE)["bleu_without_near_duplicates"] == pytest.approx(scored(WORSE)["bleu"])
+    assert scored(WORSE, subset=[])["bleu_without_near_duplicates"] is None
+    with pytest.raises(UserError, match=r"index 6 .* 0 to 5"):
+        scored(WORSE, subset=[6])
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "references"),
+    [(REFERENCES[:2], REFERENCES[:3]), (REFERENCES[:3], REFERENCES[:2])],
+)
+def test_unequal_counts_are_refused(hypotheses: list[str], references: list[str]) -> None:
+    with pytest.raises(UserError, match=rf"{len(hypotheses)} hypotheses, {len(references)} references"):
+        scored(hypotheses, references)
+
+
+def test_a_baseline_of_another_length_is_refused() -> None:
+    with pytest.raises(UserError, match="5 translations of the baseline"):
+        scored(REFERENCES, baseline=REFERENCES[:5])
+
+
+def test_wrong_nesting_is_refused() -> None:
+    with pytest.raises(UserError, match="references: expected one string for each sentence, found a sequence"):
+        scored(REFERENCES, [[line] for line in REFERENCES])
+    with pytest.raises(UserError, match="references: expected one string for each sentence, found one string"):
+        scored(["a", "b"], "ab")
+    with pytest.raises(UserError, match="nothing to score"):
+        scored([], [])
+
+
+def test_empty_items_are_counted_and_dropped_nowhere() -> None:
+    values = scored(["", "Heute scheint die Sonne", " ", *WORSE[3:5]], ["x y", "", "  ", *REFERENCES[3:5]])
+    assert values["empty"] == {"hypotheses": 2, "references": 2, "both": 1}
+    assert values["sentences"] == 5
+    assert not values["suspect"]
+
+
+def test_an_all_empty_output_scores_0_and_is_suspect() -> None:
+    values = scored(["", " ", "", "", "", ""], baseline=REFERENCES)
+    assert (values["bleu"], values["chrf"], values["suspect"]) == (0, 0, True)
+
+
+def test_unusable_tokenizers_are_refused() -> None:
+    with pytest.raises(UserError, match="did you mean '13a'"):
+        scored(WORSE, tokenizer="v13a")

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+import torch
+from torch import Tensor
+
+from headcount.model.attention import Mask, MultiHeadAttention
+from headcount.model.gates import FixedGate
+from headcount.registry import load, names
+
+NORMALISERS = names("model.normalise")
+WIDTH, HEADS, CHANNELS = 12, 3, 4
+
+
+def attention(normaliser: str = "softmax", kept: Sequence[int] = (0, 1, 2), dropout: float = 0.0) -> MultiHeadAttention:
+    torch.manual_seed(3)
+    module = MultiHeadAttention(
+        width=WIDTH,
+        head_width=CHANNELS,
+        kept=kept,
+        normaliser=load("model.normalise", normaliser).Normaliser(len(kept)),
+        dropout=dropout,
+    )
+    torch.nn.init.normal_(module.output.bias)
+    return module
+
+
+def inputs() -> tuple[Tensor, Tensor, Mask]:
+    """Two sentences of five queries and six keys; the second sentence has no real key."""
+    torch.manual_seed(4)
+    queries = torch.randn(2, 5, WIDTH)
+    keys = torch.tensor([[True] * 4 + [False] * 2, [False] * 6])
+    return queries, torch.randn(2, 6, WIDTH), Mask.real_keys(torch.ones(2, 5, dtype=torch.bool), keys)
+
+
+def ignore(weights: Tensor, queries: Tensor, keys: Tensor) -> None:
+    """Observe nothing, but ask for the explicit path."""
+
+
+@pytest.mark.parametrize("normaliser", NORMALISERS)
+def test_gates_of_one_are_no_gates(normaliser: str):
+    module = attention(normaliser)
+    states, memory, mask = inputs()
+    plain = module(states, module.project(memory), mask)
+    module.gate = FixedGate([1.0] * HEADS)
+    torch.testing.assert_close(module(states, module.project(memory), mask), plain, rtol=0, atol=0)
+    module.gate = None
+    torch.testing.assert_close(module(states, module.project(memory), mask), plain, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_fused_path_equals_explicit_path(causal: bool):
+    module = attention()
+    states, memory, mask = inputs()
+    if causal:
+        memory, mask = states, Mask.past(torch.ones(2, 5, dtype=torch.bool))
+    results = []
+    for observer in (None, ignore):
+        module.observer = observer
+        module.zero_grad()
+        output = module(states, module.project(memory), mask)
+        output.sin().sum().backward()
+        results.append([output, *(parameter.grad for parameter in module.parameters())])
+    torch.testing.assert_close(results[0], results[1], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("normaliser", NORMALISERS)
+@pytest.mark.parametrize("observer", [None, ignore])
+def test_a_query_without_keys_gets_the_bias_and_finite_gradients(normaliser: str, observer):
+    module = attention(normaliser)
+    module.observer = observer
+    states, memory, mask = inputs()
+    states.requires_grad_()
+    memory.requires_grad_()
+    output = module(states, module.project(memory), mask)
+    torch.testing.assert_close(output[1], module.output.bias.expand(5, WIDTH))
+    output.square().sum().backward()
+    for tensor in (states, memory, *module.parameters()):
+        assert tensor.grad is not None
+        assert tensor.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("normaliser", NORMALISERS)
+def test_permuting_heads_with_their_weights_changes_nothing(normaliser: str):
+    module = attention(normaliser)
+    states, memory, mask = inputs()
+    before = module(states, module.project(memory), mask)
+    order = torch.tensor([2, 0, 1])
+    channels = (order[:, None] * CHANNELS + torch.arange(CHANNELS)).flatten()
+    with torch.no_grad():
+        for part in (module.query, module.key, module.value):
+            part.weight.copy_(part.weight[channels])
+            part.bias.copy_(part.bias[channels])
+        module.output.weight.copy_(module.output.weight[:, channels])
+        for parameter in module.normaliser.parameters():
+            parameter.copy_(parameter[order])
+    torch.testing.assert_close(module(states, module.project(memory), mask), before)
+
+
+@pytest.mark.parametrize("normaliser", NORMALISERS)
+def test_a_gate_scales_its_head_alone(normaliser: str):
+    module = attention(normaliser)
+    states, memory, mask = inputs()
+    mixed: list[Tensor] = []
+    module.output.register_forward_hook(lambda _module, arguments, _output: mixed.append(arguments[0]))
+    module(states, module.project(memory), mask)
+    module.gate = FixedGate([1.0, 0.0, 0.5])
+    module(states, module.project(memory), mask)
+    whole, gated = (heads.unflatten(-1, (HEADS, CHANNELS)) for heads in mixed)
+    assert torch.equal(gated[:, :, 0], whole[:, :, 0])
+    assert torch.equal(gated[:, :, 1], torch.zeros_like(whole[:, :, 1]))
+    assert torch.equal(gated[:, :, 2], whole[:, :, 2] * 0.5)
+
+
+@pytest.mark.parametrize("normaliser", NORMALISERS)
+def test_the_observer_sees_weights_before_dropout(normaliser: str):
+    module = attention(normaliser, dropout=0.5).train()
+    seen: list[tuple[Tensor, Tensor, Tensor]] = []
+    module.observer = lambda *arguments: seen.append(arguments)
+    states, memory, mask = inputs()
+    module(states, module.project(memory), mask)
+    ((weights, queries, keys),) = seen
+    assert weights.shape == (2, HEADS, 5, 6)
+    torch.testing.assert_close(weights.sum(-1), torch.tensor([1.0, 0.0])[:, None, None].expand(2, HEADS, 5))
+    assert (weights[0, :, :, 4:] == 0).all()
+    assert torch.equal(queries, mask.queries)
+    assert torch.equal(keys, mask.keys)
+
+
+def test_dropout_on_weights_acts_in_training_only():
+    module = attention(dropout=0.5)
+    states, memory, mask = inputs()
+    kept = module.eval()(states, module.project(memory), mask)
+    for observer in (None, ignore):
+        module.observer = observer
+        torch.testing.assert_close(module.eval()(states, module.project(memory), mask), kept)
+        assert not torch.allclose(module.train()(states, module.project(memory), mask), kept)
+
+
+def test_no_heads_leave_the_bias_and_nothing_else_to_train():
+    module = attention(kept=())
+    states, memory, mask = inputs()
+    output = module(states, module.project(memory), mask)
+    torch.testing.assert_close(output, module.output.bias.expand_as(output), rtol=0, atol=0)
+    assert [name for name, parameter in module.named_parameters() if parameter.requires_grad] == ["output.bias"]
+    output.sum().backward()
+
+
+@pytest.mark.parametrize("normaliser", NORMALISERS)
+def test_half_precision_stays_near_float32(normaliser: str):
+    module = attention(normaliser)
+    states, memory, mask = inputs()
+    exact = module(states, module.project(memory), mask)
+    with torch.autocast("cpu", torch.bfloat16):
+        rough = module(states, module.project(memory), mask)
+    assert rough.dtype == torch.bfloat16
+    torch.testing.assert_close(rough.float(), exact, rtol=0.05, atol=0.05)

@@ -1,0 +1,58 @@
+"""A tiny prepared corpus and the runs of a tiny study, for the verbs of the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headcount.config import Study, parse
+from headcount.data.prepare import prepare
+from headcount.plan import data_settings
+
+TINY = {
+    "study": "tiny",
+    "data": {"source": "synthetic", "synthetic": {"pairs": 500}, "dev_sentences": 30, "test_sentences": 40},
+    "subword": {"vocabulary": 150},
+    "model": {"layers_encoder": 2, "layers_decoder": 1, "width": 16, "heads": 2, "feed_forward": 32},
+    "training": {
+        "updates": 40,
+        "tokens_per_batch": 300,
+        "warmup_updates": 10,
+        "average_checkpoints": 2,
+        "average_every_updates": 5,
+        "validate_every_updates": 20,
+        "validate_sentences": 10,
+        "checkpoint_every_updates": 5,
+    },
+    "l0": {"updates": 20, "penalties_encoder": [0.0, 1.0], "penalties_all": [0.0], "gate_learning_rate": 0.5},
+    "lottery": {"rewind_update": 10, "round_updates": 5, "heads_per_round": 2, "tickets": [4]},
+}
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Study:
+    return parse(TINY)
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory, tiny: Study) -> Path:
+    folder = tmp_path_factory.mktemp("tiny") / "data"
+    prepare(parse(json.loads(data_settings(tiny))), folder)
+    return folder
+
+
+def headcount(*arguments: str, **options: object) -> subprocess.Popen[str]:
+    """Start a verb of the command line."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "headcount", *arguments],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        **options,  # type: ignore[call-overload]
+    )

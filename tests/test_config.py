@@ -1,0 +1,102 @@
+"""Every fault at once, in one line, with the path, the value, what is allowed and the nearest name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headcount.config import Study, parse, read
+from headcount.errors import UserError
+
+ROOT = Path(__file__).parents[1]
+
+
+def faults(values: dict) -> list[str]:
+    with pytest.raises(UserError) as caught:
+        parse(values)
+    return str(caught.value).splitlines()
+
+
+def test_every_fault_is_reported_in_one_line():
+    lines = faults(
+        {
+            "modle": {},
+            "model": {"normm": "pre", "norm": "prre"},
+            "training": {"updates": "many", "dropout": 0.1},
+            "data": {"source": "tatobea"},
+        }
+    )
+    assert len(lines) == 6
+    assert any(line.startswith("modle: unknown key; did you mean 'model'?") for line in lines)
+    assert any(line.startswith("model.normm: unknown key; did you mean 'norm'?") for line in lines)
+    assert any("model.norm: 'prre' is not allowed; did you mean 'pre'?; allowed: pre, post" in line for line in lines)
+    assert any(line.startswith("training.updates: 'many'") for line in lines)
+    assert any("data.source: 'tatobea'" in line and "did you mean 'tatoeba'?" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("values", "path"),
+    [
+        ({"model": {"width": 100}}, "model"),
+        ({"seeds": [1, 1]}, "seeds"),
+        ({"seeds": []}, "seeds"),
+        ({"l0": {"penalties_encoder": [-0.1]}}, "l0.penalties_encoder"),
+        ({"lottery": {"tickets": [35]}}, "lottery.tickets"),
+        ({"lottery": {"tickets": [0]}}, "lottery.tickets"),
+        ({"lottery": {"rewind_update": 1290}}, "lottery.rewind_update"),
+        ({"training": {"warmup_updates": 1301}}, "training.warmup_updates"),
+        ({"training": {"learning_rate": float("nan")}}, "training.learning_rate"),
+        ({"training": {"learning_rate": -1}}, "training.learning_rate"),
+        ({"data": {"source": "files"}}, "data.files"),
+        ({"study": "../escape"}, "study"),
+        ({"entmax": {"normalisers": ["sofmax"]}}, "entmax.normalisers.0"),
+        ({"data": None}, "data"),
+    ],
+)
+def test_faults_name_their_path(values: dict, path: str):
+    assert any(line.startswith(path) for line in faults(values))
+
+
+def test_settings_of_a_method_that_is_not_run_do_not_matter():
+    assert parse({"methods": ["l0"], "lottery": {"tickets": [35]}}).methods == ("l0",)
+
+
+def test_values_that_arrive_as_text_are_understood():
+    study = parse({"seeds": "[1, 2]", "training": {"updates": "900"}, "l0": {"penalties_all": "[0, 0.5]"}})
+    assert study.seeds == (1, 2)
+    assert study.training.updates == 900
+    assert study.l0.penalties_all == (0.0, 0.5)
+
+
+def test_a_study_is_frozen():
+    with pytest.raises(ValueError, match="frozen"):
+        Study().study = "other"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda path: path.name)
+def test_every_shipped_config_is_valid(path: Path):
+    assert read(ROOT / "config.yaml", path).study != "default"
+
+
+def test_the_default_config_is_the_models_default():
+    assert read(ROOT / "config.yaml") == Study()
+
+
+def test_unreadable_configs_are_named(tmp_path: Path):
+    with pytest.raises(UserError, match="no such config file"):
+        read(tmp_path / "none.yaml")
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("a: [1,\n")
+    with pytest.raises(UserError, match="not valid YAML"):
+        read(broken)
+    broken.write_text("- a\n")
+    with pytest.raises(UserError, match="expected a mapping"):
+        read(broken)
+
+
+def test_overrides_merge_mappings_and_replace_lists(tmp_path: Path):
+    override = tmp_path / "mine.yaml"
+    override.write_text("model: {heads: 4}\nseeds: [7]\n")
+    study = read(ROOT / "config.yaml", override)
+    assert (study.model.heads, study.model.width, study.seeds) == (4, Study().model.width, (7,))

@@ -1,0 +1,59 @@
+"""The graph of every shipped study, on one machine and on a cluster, without running a job."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from headcount.config import read
+from headcount.plan import runs
+
+ROOT = Path(__file__).parents[2]
+CONFIGS = [None, *sorted((ROOT / "configs").glob("*.yaml"))]
+
+pytestmark = pytest.mark.workflow
+
+
+def jobs(output: str) -> dict[str, int]:
+    """Read the job table of a dry run: rule -> number of jobs."""
+    return {rule: int(count) for rule, count in re.findall(r"^(\w+)\s+(\d+)\s*$", output, flags=re.MULTILINE)}
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=lambda path: path.name if path else "config.yaml")
+@pytest.mark.parametrize("profile", ["default", "slurm"])
+def test_every_study_has_a_whole_graph(snakemake, tmp_path: Path, config: Path | None, profile: str):
+    arguments = ["--dry-run"]
+    if config:
+        arguments += ["--configfile", str(config)]
+    if profile == "slurm":
+        arguments += ["--workflow-profile", str(ROOT / "profiles" / "slurm")]
+    done = snakemake(tmp_path, *arguments)
+    assert done.returncode == 0, done.stdout[-3000:]
+    planned = runs(read(ROOT / "config.yaml", *([config] if config else [])))
+    listed = jobs(done.stdout)
+    for stage in {run.stage for run in planned.values()}:
+        assert listed[stage] == sum(run.stage == stage for run in planned.values())
+    assert listed["translate"] == listed["score"] == sum(run.trains_a_model for run in planned.values())
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_fault_in_the_settings_is_one_clear_message(snakemake, tmp_path: Path):
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("model:\n  haeds: 4\ntraining:\n  updates: -1\n")
+    done = snakemake(tmp_path, "--dry-run", "--configfile", str(broken))
+    assert done.returncode != 0
+    assert "model.haeds: unknown key; did you mean 'heads'?" in done.stdout
+    assert "training.updates: -1" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
+def test_a_study_that_cannot_run_is_refused_before_its_first_job(snakemake, tmp_path: Path):
+    broken = tmp_path / "files.yaml"
+    broken.write_text("data:\n  source: files\n  files:\n    tsv: nowhere.tsv\ntracking:\n  enabled: false\n")
+    done = snakemake(tmp_path, "--configfile", str(broken), "--cores", "1")
+    assert done.returncode != 0
+    assert "nowhere.tsv" in done.stdout
+    assert not list(tmp_path.glob("results/*/data"))
+    assert not list(tmp_path.glob("results/*/runs"))

@@ -1,0 +1,130 @@
+"""A whole study in miniature: every output, nothing to do afterwards, and a change repeats only what it concerns."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from headcount.config import read
+from headcount.plan import runs
+
+ROOT = Path(__file__).parents[2]
+SMOKE = ROOT / "configs" / "smoke.yaml"
+
+PLAN = runs(read(ROOT / "config.yaml", SMOKE))
+TRAINING = {run.stage for run in PLAN.values()}
+
+pytestmark = pytest.mark.workflow
+
+
+@pytest.fixture(scope="module")
+def study(smoke: Path) -> Path:
+    return smoke / "results" / "smoke"
+
+
+def test_every_run_left_a_complete_folder(study: Path):
+    for name, run in PLAN.items():
+        folder = study / "runs" / name
+        record = json.loads((folder / "run.json").read_text())
+        assert record["status"] == "finished"
+        assert record["seconds"] > 0
+        assert yaml.safe_load((folder / "run.yaml").read_text())["run"] == name
+        assert (folder / "journal.jsonl").stat().st_size > 0
+        assert (folder / "model.safetensors").is_file() == run.trains_a_model
+        assert (folder / "heads.json").is_file() != run.trains_a_model
+
+
+def test_the_table_counts_heads_as_the_settings_say(study: Path):
+    table = pd.read_csv(study / "tables" / "runs.csv").set_index("run")
+    assert table.loc["baseline-s1", "heads"] == 24
+    assert table.loc["ticket-8-s1", "heads"] == table.loc["reinit-8-s1", "heads"] == 8
+    assert table.loc["l0-encoder-0-s1", "heads_encoder"] == 8
+    assert table.loc["l0-encoder-0.3-s1", "heads_encoder"] < 8
+    assert table.loc["l0-encoder-0.3-s1", "heads_decoder_self"] == 8
+    assert table.loc["ticket-8-s1", "parameters"] < table.loc["baseline-s1", "parameters"]
+    assert table.loc["ticket-8-s1", "file_bytes"] < table.loc["baseline-s1", "file_bytes"]
+    assert table["bleu"].between(0, 100).all()
+
+
+def test_removing_equals_masking_on_the_trained_models(study: Path):
+    rows = json.loads((study / "speed-s1.json").read_text())["rows"]
+    pruned = [row for row in rows if row["max_logit_difference"] is not None]
+    assert pruned
+    for row in pruned:
+        assert row["max_logit_difference"] < 1e-5
+        assert row["identical_outputs"]
+
+
+def test_a_second_invocation_runs_nothing(snakemake, smoke: Path):
+    done = snakemake(smoke, "--configfile", str(SMOKE), "--cores", "2")
+    assert done.returncode == 0
+    assert "Nothing to be done" in done.stdout
+
+
+def planned(output: str, rule: str) -> set[str]:
+    """Read what a dry run would do for a rule: the runs that its messages name."""
+    return set(re.findall(rf"^Job \d+: {rule}: (\S+)", output, flags=re.MULTILINE))
+
+
+def test_a_changed_penalty_repeats_its_own_runs_only(snakemake, smoke: Path, tmp_path: Path):
+    override = tmp_path / "penalty.yaml"
+    override.write_text("l0:\n  penalties_encoder: [0.0, 0.4]\n")
+    done = snakemake(smoke, "--configfile", str(SMOKE), str(override), "--dry-run")
+    assert done.returncode == 0, done.stdout[-3000:]
+    trained = {rule for rule in TRAINING if planned(done.stdout, rule)}
+    assert trained == {"finetune_l0"}
+    for rule in ("finetune_l0", "translate", "score"):
+        assert planned(done.stdout, rule) == {"l0-encoder-0.4-s1"}
+    assert planned(done.stdout, "analyse")
+    assert not planned(done.stdout, "prepare")
+
+
+def test_changed_fine_tuning_repeats_the_l0_runs_only(snakemake, smoke: Path, tmp_path: Path):
+    override = tmp_path / "updates.yaml"
+    override.write_text("l0:\n  updates: 61\n")
+    done = snakemake(smoke, "--configfile", str(SMOKE), str(override), "--dry-run")
+    l0 = {"l0-encoder-0-s1", "l0-encoder-0.3-s1", "l0-all-0-s1"}
+    assert set().union(*(planned(done.stdout, rule) for rule in TRAINING)) == l0
+    assert planned(done.stdout, "translate") == l0
+
+
+def test_a_changed_beam_trains_nothing(snakemake, smoke: Path, tmp_path: Path):
+    override = tmp_path / "beam.yaml"
+    override.write_text("evaluation:\n  beam: 3\n")
+    done = snakemake(smoke, "--configfile", str(SMOKE), str(override), "--dry-run")
+    assert planned(done.stdout, "translate") == {run.run for run in PLAN.values() if run.trains_a_model}
+    assert not any(planned(done.stdout, rule) for rule in TRAINING)
+
+
+def test_the_report_is_one_offline_page(snakemake, smoke: Path):
+    page = smoke / "report.html"
+    done = snakemake(smoke, "--configfile", str(SMOKE), "--report", str(page))
+    assert done.returncode == 0, done.stdout[-3000:]
+    text = page.read_text(encoding="utf-8")
+    for name in ("bleu_by_heads", "surviving_heads", "gate_trajectories", "alpha_density", "summary_table"):
+        assert name in text
+    assert not re.search(r"<(script|link)[^>]+(src|href)=\"https?://", text)
+
+
+def test_every_run_is_in_the_tracking_store_once(smoke: Path, monkeypatch: pytest.MonkeyPatch):
+    import mlflow
+
+    monkeypatch.chdir(smoke)
+    client = mlflow.MlflowClient("sqlite:///results/mlflow.db")
+    experiment = client.get_experiment_by_name("headcount/smoke")
+    assert experiment is not None
+    found = client.search_runs([experiment.experiment_id], max_results=1000)
+    tags = [run.data.tags["headcount.run"] for run in found]
+    assert len(tags) == len(set(tags))
+    assert set(PLAN) <= set(tags)
+    assert {run.info.status for run in found} == {"FINISHED"}
+    baseline = next(run for run in found if run.data.tags["headcount.run"] == "baseline-s1")
+    assert "score/bleu" in baseline.data.metrics
+    steps = [point.step for point in client.get_metric_history(baseline.info.run_id, "valid/loss")]
+    assert steps == sorted(set(steps))
+    assert len(steps) >= 2

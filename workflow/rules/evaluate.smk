@@ -1,0 +1,139 @@
+rule translate:
+    input:
+        weights=f"{RUNS}/{{run}}/model.safetensors",
+        shape=f"{RUNS}/{{run}}/model.json",
+        subword=f"{DATA}/subword.model",
+        text=f"{DATA}/corpus/test.source",
+    output:
+        hypotheses=f"{RUNS}/{{run}}/test.hypotheses",
+    log:
+        f"{LOGS}/translate/{{run}}.log",
+    benchmark:
+        f"{LOGS}/translate/{{run}}.benchmark.tsv"
+    wildcard_constraints:
+        run="|".join(map(re.escape, models())),
+    conda:
+        "../../envs/core.yaml"
+    threads: 1
+    params:
+        beam=SETTINGS.evaluation.beam,
+        length_penalty=SETTINGS.evaluation.length_penalty,
+        length_ratio=SETTINGS.evaluation.length_ratio,
+        length_extra=SETTINGS.evaluation.length_extra,
+        sentences_per_batch=SETTINGS.evaluation.sentences_per_batch,
+        code=code("stages.translate"),
+        folder=folder,
+    message:
+        "translate: {wildcards.run}"
+    shell:
+        "python -m headcount translate --model {params.folder} --subword {input.subword} --beam {params.beam}"
+        " --length-penalty {params.length_penalty} --length-ratio {params.length_ratio}"
+        " --length-extra {params.length_extra} --sentences-per-batch {params.sentences_per_batch}"
+        " {input.text} {output.hypotheses} > {log} 2>&1"
+
+
+rule score:
+    input:
+        hypotheses=f"{RUNS}/{{run}}/test.hypotheses",
+        baseline=baseline_hypotheses,
+        references=f"{DATA}/corpus/test.target",
+        near_duplicates=f"{DATA}/near_duplicates.json",
+    output:
+        score=f"{RUNS}/{{run}}/score.json",
+    log:
+        f"{LOGS}/score/{{run}}.log",
+    wildcard_constraints:
+        run="|".join(map(re.escape, models())),
+    conda:
+        "../../envs/core.yaml"
+    params:
+        tokenizer=SETTINGS.evaluation.bleu_tokenizer,
+        samples=SETTINGS.evaluation.bootstrap_samples,
+        code=code("stages.score"),
+    message:
+        "score: {wildcards.run}"
+    shell:
+        "python -m headcount score --references {input.references} --baseline {input.baseline}"
+        " --near-duplicates {input.near_duplicates} --tokenizer {params.tokenizer} --samples {params.samples}"
+        " {input.hypotheses} {output.score} > {log} 2>&1"
+
+
+rule score_lookup:
+    input:
+        hypotheses=f"{DATA}/lookup.hypotheses",
+        references=f"{DATA}/corpus/test.target",
+        near_duplicates=f"{DATA}/near_duplicates.json",
+    output:
+        score=f"{DATA}/lookup.score.json",
+    log:
+        f"{LOGS}/score/lookup.log",
+    conda:
+        "../../envs/core.yaml"
+    params:
+        tokenizer=SETTINGS.evaluation.bleu_tokenizer,
+        samples=SETTINGS.evaluation.bootstrap_samples,
+        code=code("stages.score"),
+    message:
+        "score_lookup: translation of the most similar training sentence"
+    shell:
+        "python -m headcount score --references {input.references}"
+        " --near-duplicates {input.near_duplicates} --tokenizer {params.tokenizer} --samples {params.samples}"
+        " {input.hypotheses} {output.score} > {log} 2>&1"
+
+
+rule record:
+    input:
+        weights=f"{RUNS}/{{run}}/model.safetensors",
+        shape=f"{RUNS}/{{run}}/model.json",
+        encoded=f"{DATA}/encoded/dev.npz",
+    output:
+        observation=f"{RUNS}/{{run}}/observation.npz",
+    log:
+        f"{LOGS}/record/{{run}}.log",
+    wildcard_constraints:
+        run="|".join(map(re.escape, observed())),
+    conda:
+        "../../envs/core.yaml"
+    threads: 1
+    params:
+        code=code("stages.record"),
+        folder=folder,
+    message:
+        "record: attention of {wildcards.run} over the dev set"
+    shell:
+        "python -m headcount record --model {params.folder} {input.encoded} {output.observation} > {log} 2>&1"
+
+
+rule speed:
+    input:
+        models=models_of_seed,
+        subword=f"{DATA}/subword.model",
+        text=f"{DATA}/corpus/test.source",
+    output:
+        speed=f"{STUDY}/speed-s{{seed}}.json",
+    log:
+        f"{LOGS}/speed-s{{seed}}.log",
+    wildcard_constraints:
+        seed=r"\d+",
+    conda:
+        "../../envs/core.yaml"
+    threads: 1
+    params:
+        beam=SETTINGS.evaluation.beam,
+        length_penalty=SETTINGS.evaluation.length_penalty,
+        length_ratio=SETTINGS.evaluation.length_ratio,
+        length_extra=SETTINGS.evaluation.length_extra,
+        sentences_per_batch=SETTINGS.evaluation.sentences_per_batch,
+        sentences=SETTINGS.evaluation.speed_sentences,
+        repeats=SETTINGS.evaluation.speed_repeats,
+        code=code("stages.speed"),
+        runs=RUNS,
+        names=lambda wildcards: models(int(wildcards.seed)),
+    message:
+        "speed: dense against removed, same sentences, seed {wildcards.seed}"
+    shell:
+        "python -m headcount speed --subword {input.subword} --text {input.text} --beam {params.beam}"
+        " --length-penalty {params.length_penalty} --length-ratio {params.length_ratio}"
+        " --length-extra {params.length_extra} --sentences-per-batch {params.sentences_per_batch}"
+        " --sentences {params.sentences} --repeats {params.repeats} --runs {params.runs} --out {output.speed}"
+        " {params.names} > {log} 2>&1"

@@ -1,0 +1,21 @@
+rule track:
+    input:
+        tables=rules.analyse.output,
+        figures=figure_files(),
+        summary=rules.summary_table.output,
+    output:
+        receipt=f"{STUDY}/tracked.json",
+    log:
+        f"{LOGS}/track.log",
+    conda:
+        "../../envs/core.yaml"
+    params:
+        study=STUDY,
+        names=list(PLAN),
+        uri=SETTINGS.tracking.uri,
+        code=code("tracking.sync"),
+    message:
+        "track: run folders into MLflow"
+    shell:
+        "python -m headcount track --study {params.study} --uri={params.uri:q} --receipt {output.receipt}"
+        " {params.names} > {log} 2>&1"

@@ -1,0 +1,42 @@
+# Models that are trained from scratch with all heads.
+
+
+rule train_baseline:
+    input:
+        training_inputs,
+    output:
+        weights=f"{RUNS}/{{run}}/model.safetensors",
+        shape=f"{RUNS}/{{run}}/model.json",
+        rewind=f"{RUNS}/{{run}}/rewind.pt",
+    log:
+        f"{LOGS}/train/{{run}}.log",
+    benchmark:
+        f"{LOGS}/train/{{run}}.benchmark.tsv"
+    wildcard_constraints:
+        run=stage("train_baseline"),
+    priority: 100  # everything waits for it
+    conda:
+        "../../envs/core.yaml"
+    threads: 1
+    params:
+        settings=settings,
+        code=stage_code,
+        data=DATA,
+        folder=folder,
+        parents=parents,
+    message:
+        "train_baseline: {wildcards.run}"
+    shell:
+        "python -m headcount train --settings {params.settings:q} --code {params.code} --data {params.data}"
+        " --out {params.folder} {params.parents} 2>&1 | tee {log}"
+
+
+use rule train_baseline as train_entmax with:
+    output:
+        weights=f"{RUNS}/{{run}}/model.safetensors",
+        shape=f"{RUNS}/{{run}}/model.json",
+    wildcard_constraints:
+        run=stage("train_entmax"),
+    priority: 40
+    message:
+        "train_entmax: {wildcards.run}"
