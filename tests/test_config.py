@@ -97,6 +97,6 @@ def test_unreadable_configs_are_named(tmp_path: Path):
 
 def test_overrides_merge_mappings_and_replace_lists(tmp_path: Path):
     override = tmp_path / "mine.yaml"
-    override.write_text("model: {heads: 4}\nseeds: [7]\n")
+    override.write_text("model: {heads: 16}\nseeds: [7]\n")
     study = read(ROOT / "config.yaml", override)
-    assert (study.model.heads, study.model.width, study.seeds) == (4, Study().model.width, (7,))
+    assert (study.model.heads, study.model.width, study.seeds) == (16, Study().model.width, (7,))

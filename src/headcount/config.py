@@ -225,7 +225,7 @@ class Evaluation(Section):
     bootstrap_samples: PositiveInt = Field(1000, description="paired bootstrap against the seed's baseline")
     bleu_tokenizer: str = Field("13a", description="sacreBLEU tokenizer; ja-mecab or char for Japanese targets")
     speed_sentences: PositiveInt = Field(200, description="test sentences used to time dense against removed")
-    speed_repeats: PositiveInt = Field(5, description="interleaved repetitions of each timing")
+    speed_repeats: PositiveInt = Field(3, description="interleaved repetitions of each timing")
 
 
 class Tracking(Section):

@@ -23,9 +23,9 @@ def _lines(fault: Any, model: type[BaseModel]) -> list[str]:
     if kind == "value_error":
         prefix = f"{path}: {value!r}: " if isinstance(value, str | int | float) else ""
         prefix = prefix or (f"{path}: " if path else "")
-        allowed = str(fault["ctx"]["error"])
-        hint = nearest(value, allowed.partition("allowed: ")[2].split(", ")) if isinstance(value, str) else ""
-        return [f"{prefix}{line}{hint}" for line in allowed.splitlines()]
+        said = str(fault["ctx"]["error"])
+        hint = nearest(value, said.partition("allowed: ")[2].split(", ")) if isinstance(value, str) else ""
+        return [f"{prefix}{line}{hint}" for line in said.splitlines()]
     if kind == "literal_error":
         choices = _choices(fault["ctx"]["expected"])
         return [f"{path}: {value!r} is not allowed{nearest(str(value), choices)}; allowed: {', '.join(choices)}"]

@@ -81,8 +81,8 @@ def cpu_seconds(run: Run, vocabulary: int, model: dict[str, Any]) -> float:
     decoder = model["layers_decoder"] * (2 * attention + feed)
     flops = 3 * (encoder + decoder + 2 * width * vocabulary)
     training = run.settings["training"]
-    useful = 0.85 * training["tokens_per_batch"] * training["accumulate_batches"]
-    return updates(run) * useful * flops / (GFLOPS_PER_THREAD * 1e9)
+    useful: float = 0.85 * training["tokens_per_batch"] * training["accumulate_batches"]
+    return updates(run) * useful * float(flops) / (GFLOPS_PER_THREAD * 1e9)
 
 
 GFLOPS_PER_THREAD = 38.0

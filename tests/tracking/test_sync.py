@@ -374,8 +374,16 @@ def test_a_server_that_is_down_or_hangs(toy, capfd, impatient, listening):
         fails_in_one_line(toy, capfd, "does not answer")
 
 
+def test_no_report_holds_a_password(toy, impatient):
+    toy.write(RUN)
+    toy.uri = "http://me:secret@127.0.0.1:9"
+    report = toy.sync()
+    assert report.exit_code == 1
+    assert "secret" not in repr(report)
+
+
 def test_a_report_sums_up_in_one_line(toy):
-    report = sync.Report("toy", "http://me:secret@host", created=["a"], unchanged=["b", "c"], points=1234)
+    report = sync.Report("toy", "http://host", created=["a"], unchanged=["b", "c"], points=1234)
     assert str(report) == "MLflow: study toy: 1 new, 2 unchanged, 1,234 points added (http://host)"
     report.problems.append("odd")
     assert str(report).splitlines()[1:] == ["tracking: odd"]

@@ -57,3 +57,12 @@ def test_a_study_that_cannot_run_is_refused_before_its_first_job(snakemake, tmp_
     assert "nowhere.tsv" in done.stdout
     assert not list(tmp_path.glob("results/*/data"))
     assert not list(tmp_path.glob("results/*/runs"))
+
+
+def test_the_rule_graph_in_the_readme_is_current(snakemake, tmp_path: Path):
+    drawn = (ROOT / "docs" / "img" / "rulegraph.svg").read_text(encoding="utf-8")
+    graph = snakemake(tmp_path, "--rulegraph").stdout
+    rules = dict(re.findall(r'(\d+)\[label = "(\w+)"', graph))
+    edges = {f"{start}&#45;&gt;{end}" for start, end in re.findall(r"(\d+) -> (\d+)", graph)}
+    assert set(rules.values()) == set(re.findall(r"<text[^>]*>(\w+)</text>", drawn)), "run `make rulegraph`"
+    assert len(edges) == drawn.count('class="edge"'), "run `make rulegraph`"

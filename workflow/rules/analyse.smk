@@ -23,8 +23,8 @@ rule analyse:
     params:
         names=list(PLAN),
         code=code("analysis.runs"),
-        study=STUDY,
-        folder=TABLES,
+        study=lambda wildcards: STUDY,
+        folder=lambda wildcards: TABLES,
     message:
         "analyse: run folders to tidy tables"
     shell:

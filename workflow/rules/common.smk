@@ -46,7 +46,7 @@ FIGURE_PAPERS = {
 # then glibc thresholds that keep freed tensors in the process (1.4x the training speed); then where runs show up while
 # they train. Snakemake itself sets OMP_NUM_THREADS to the job's threads.
 os.environ.update(
-    PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    PATH=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()]),
     MALLOC_MMAP_THRESHOLD_=str(1 << 32),
     MALLOC_TRIM_THRESHOLD_=str(1 << 33),
     HEADCOUNT_TRACKING=json.dumps(SETTINGS.tracking.model_dump()),

@@ -21,7 +21,7 @@ rule prepare:
     params:
         settings=headcount.plan.data_settings(SETTINGS),
         code=code("data.prepare", f"data.sources.{SETTINGS.data.source}"),
-        folder=DATA,
+        folder=lambda wildcards: DATA,
     message:
         "prepare: corpus, split, subword model"
     shell:

@@ -127,7 +127,7 @@ rule speed:
         sentences=SETTINGS.evaluation.speed_sentences,
         repeats=SETTINGS.evaluation.speed_repeats,
         code=code("stages.speed"),
-        runs=RUNS,
+        runs=lambda wildcards: RUNS,
         names=lambda wildcards: models(int(wildcards.seed)),
     message:
         "speed: dense against removed, same sentences, seed {wildcards.seed}"

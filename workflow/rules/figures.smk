@@ -18,7 +18,7 @@ rule figure:
         "../../envs/core.yaml"
     params:
         code=lambda wildcards: code(f"figures.{wildcards.figure}"),
-        tables=TABLES,
+        tables=lambda wildcards: TABLES,
     message:
         "figure: {wildcards.figure}"
     shell:
@@ -42,7 +42,7 @@ rule summary_table:
         "../../envs/core.yaml"
     params:
         code=code("figures.summary_table"),
-        tables=TABLES,
+        tables=lambda wildcards: TABLES,
     message:
         "summary_table: every run in one table"
     shell:

@@ -10,7 +10,7 @@ rule track:
     conda:
         "../../envs/core.yaml"
     params:
-        study=STUDY,
+        study=lambda wildcards: STUDY,
         names=list(PLAN),
         uri=SETTINGS.tracking.uri,
         code=code("tracking.sync"),

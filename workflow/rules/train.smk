@@ -21,7 +21,7 @@ rule train_baseline:
     params:
         settings=settings,
         code=stage_code,
-        data=DATA,
+        data=lambda wildcards: DATA,
         folder=folder,
         parents=parents,
     message:

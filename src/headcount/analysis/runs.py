@@ -31,6 +31,7 @@ def collect(study: Path, out: Path, runs: Collection[str]) -> None:
 
     Raises:
         UserError: no run is finished, or a file of a run folder cannot be read.
+
     """
     finished = read_runs(study, runs)
     tables: dict[str, pd.DataFrame] = {

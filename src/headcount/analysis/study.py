@@ -52,6 +52,7 @@ class FinishedRun:
 
         Raises:
             UserError: the run folder tells neither.
+
         """
         found = self.model or read_json(self.folder / "heads.json")
         if found is None:
@@ -68,6 +69,7 @@ def read_runs(study: Path, runs: Collection[str]) -> list[FinishedRun]:
 
     Raises:
         UserError: a file of a run folder cannot be read, or no named run is finished.
+
     """
     found: list[FinishedRun] = []
     for run in runs:
@@ -88,6 +90,7 @@ def every_head(runs: Collection[FinishedRun]) -> Heads:
 
     Raises:
         UserError: no run has a model.
+
     """
     model = next((run.model for run in runs if run.model is not None), None)
     if model is None:
@@ -100,6 +103,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
 
     Raises:
         UserError: the file is no JSON object.
+
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8"))

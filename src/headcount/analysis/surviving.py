@@ -1,4 +1,4 @@
-"""One row for each original head of each run: is it kept?"""
+"""One row for each original head of each run, kept or not."""
 
 from __future__ import annotations
 

@@ -48,6 +48,7 @@ def score(
 
     Raises:
         UserError: the numbers of sentences differ, an index is out of range, or the tokenizer is unusable.
+
     """
     texts = {"hypotheses": hypotheses, "references": references}
     if baseline is not None:

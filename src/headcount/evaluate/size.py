@@ -23,6 +23,7 @@ def measure(folder: Path) -> dict[str, Any]:
 
     Raises:
         UserError: a file of the model is missing or damaged.
+
     """
     weights, shape = folder / "model.safetensors", folder / "model.json"
     try:

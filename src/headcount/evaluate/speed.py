@@ -69,6 +69,7 @@ def time_decoding(
 
     Raises:
         UserError: `dense` is no model, or there is no sentence.
+
     """
     if dense not in models:
         raise UserError(f"speed: there is no model {dense!r}; allowed: {', '.join(models)}")

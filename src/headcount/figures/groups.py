@@ -19,6 +19,7 @@ def read(tables: Path, name: str) -> pd.DataFrame:
 
     Raises:
         UserError: there is no such table.
+
     """
     path = tables / f"{name}.csv"
     try:

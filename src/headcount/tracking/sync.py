@@ -31,7 +31,10 @@ T = TypeVar("T")
 
 @dataclass
 class Report:
-    """What a sync did, by run name; `problems` holds one line for each thing that did not work."""
+    """What a sync did, by run name; `problems` holds one line for each thing that did not work.
+
+    `uri` is the address without a password.
+    """
 
     study: str
     uri: str
@@ -52,7 +55,7 @@ class Report:
         counts = [(self.created, "new"), (self.updated, "updated"), (self.superseded, "superseded")]
         parts = [f"{len(names)} {what}" for names, what in counts if names]
         parts += [f"{len(self.unchanged)} unchanged", f"{self.points:,} points added"]
-        done = f"MLflow: study {self.study}: {', '.join(parts)} ({shown(self.uri)})"
+        done = f"MLflow: study {self.study}: {', '.join(parts)} ({self.uri})"
         problems = [f"tracking: {problem}" for problem in self.problems]
         return "\n".join(problems if problems and parts[0] == "0 unchanged" else [done, *problems])
 
@@ -70,12 +73,16 @@ def sync(study_folder: Path, uri: str, runs: Sequence[str] | None) -> Report:
         and the next sync catches up.
 
     """
-    report = Report(study_folder.name, uri)
+    report = Report(study_folder.name, shown(uri))
     try:
-        report.uri = resolve(uri)
-        payloads = list(_payloads(study_folder, runs, report))
-        with lock(report.uri, LOCK_SECONDS, study_folder), connect(report.uri, study_folder.name) as store:
-            _Writer(store, report).write(payloads)
+        address = resolve(uri)
+        report.uri = shown(address)
+        if not study_folder.is_dir():
+            raise UserError(f"{study_folder}: no such study")
+        with lock(address, LOCK_SECONDS, study_folder):
+            payloads = list(_payloads(study_folder, runs, report))  # read by one at a time, so that none is outdated
+            with connect(address, study_folder.name) as store:
+                _Writer(store, report).write(payloads)
     except (StoreError, UserError) as error:
         report.problems.append(str(error))
     except Exception as error:  # a view of the results must never stop what makes them
@@ -86,8 +93,6 @@ def sync(study_folder: Path, uri: str, runs: Sequence[str] | None) -> Report:
 
 def _payloads(study_folder: Path, runs: Sequence[str] | None, report: Report) -> Iterator[Payload]:
     """Read the wanted run folders; parents come before their children."""
-    if not study_folder.is_dir():
-        raise UserError(f"{study_folder}: no such study")
     began = run_names(study_folder)
     wanted = began if runs is None else [name for name in dict.fromkeys(runs) if name != SUMMARY]
     report.problems += [f"{study_folder / 'runs' / name}: no such run" for name in wanted if name not in began]
@@ -98,7 +103,7 @@ def _payloads(study_folder: Path, runs: Sequence[str] | None, report: Report) ->
         others = [name for name in began if name.startswith("round-") and name not in known]
         rounds = [*read, *(_read(study_folder, others, report) if runs is not None else ())]
         for parent in sorted(parents):
-            siblings = sorted((p for p in rounds if p.parent == parent), key=lambda payload: payload.run)
+            siblings = sorted((p for p in rounds if p.parent == parent), key=lambda p: (len(p.run), p.run))
             yield lottery_payload(study_folder, siblings)
     yield from read
     summary = summary_payload(study_folder) if runs is None or SUMMARY in runs else None
