@@ -190,7 +190,7 @@ class L0(Section):
 
 
 class Lottery(Section):
-    """Iterative head pruning early in training with rewinding (behnke2020 section 3)."""
+    """Iterative head pruning early in training with rewinding (behnke2020, late rewinding)."""
 
     rewind_update: PositiveInt = Field(
         130, description="x: survivors return to the baseline's checkpoint at this update"

@@ -82,7 +82,7 @@ def reference() -> str:
             if not _is_section(field):
                 default = _scalar(field.get_default()).replace("|", "\\|")
                 meaning = str(field.description).replace("|", "\\|")
-                lines.append(f"| `{name}` | {_type(name, field)} | `{default}` | {meaning} |")
+                lines.append(f"| `{name}` | {_type(section, name, field)} | `{default}` | {meaning} |")
         lines.append("")
     return "\n".join(lines)
 
@@ -102,12 +102,14 @@ def _summary(section: type[BaseModel]) -> str:
     return str(section.__doc__).strip().splitlines()[0]
 
 
-PLUGINS = {"source": SOURCES, "scorer": SCORERS, "normalisers": NORMALISERS}
+PLUGINS = {("Data", "source"): SOURCES, ("Lottery", "scorer"): SCORERS, ("Entmax", "normalisers"): NORMALISERS}
+"""Section and key of the settings whose values are the names of plugin files."""
 
 
-def _type(name: str, field: FieldInfo) -> str:
-    if name in PLUGINS and name in ("source", "scorer", "normalisers"):
-        allowed = ", ".join(f"`{value}`" for value in PLUGINS[name])
+def _type(section: type[BaseModel], name: str, field: FieldInfo) -> str:
+    plugins = PLUGINS.get((section.__name__, name))
+    if plugins:
+        allowed = ", ".join(f"`{value}`" for value in plugins)
         return f"list of {allowed}" if get_origin(field.annotation) is tuple else f"one of {allowed}"
     return _type_name(field.annotation)
 

@@ -173,7 +173,9 @@ def test_positions_are_sines_and_cosines():
 
 @pytest.mark.parametrize("name", NORMALISERS)
 def test_autocast_trains_with_finite_losses(build, sentences, name: str):
-    model, (source, target) = build(normalisers=dict.fromkeys(ATTENTION_TYPES, name), dropout=0.1).train(), sentences
+    normalisers = dict.fromkeys(ATTENTION_TYPES, name)
+    model = build(normalisers=normalisers, dropout=0.1, layers_encoder=1, layers_decoder=1).train()
+    source, target = sentences
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(100):
         with torch.autocast("cpu", torch.bfloat16):

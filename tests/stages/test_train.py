@@ -107,8 +107,8 @@ def test_checkpoints_of_other_code_data_or_parents_are_not_gone_on_from(
     if change == "data":
         shutil.copy(corpus / "encoded" / "dev.npz", corpus / "encoded" / "train.npz")
     if change == "parent":
-        shutil.copy(runs_folder / "ticket-4-s1" / "model.safetensors", runs_folder / "baseline-s1")
-        shutil.copy(runs_folder / "ticket-4-s1" / "model.json", runs_folder / "baseline-s1")
+        shutil.copy(runs_folder / "l0-all-0-s1" / "model.safetensors", runs_folder / "baseline-s1")
+        shutil.copy(runs_folder / "l0-all-0-s1" / "model.json", runs_folder / "baseline-s1")
     run_stage(run, corpus, runs_folder, code="other" if change == "code" else "code")
     assert "belongs to other settings" in caplog.text
 

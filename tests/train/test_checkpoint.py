@@ -63,10 +63,8 @@ def test_nothing_yet(tmp_path: Path):
 
 
 def test_the_last_two_and_the_kept_ones_stay(tmp_path: Path):
-    checkpoints = _saved(tmp_path, 10, 20, 30, 40, 50, keep=(20,))
+    _saved(tmp_path, 10, 20, 30, 40, 50, keep=(20,))
     assert _names(tmp_path) == ["update-000020.pt", "update-000040.pt", "update-000050.pt"]
-    checkpoints.clear()
-    assert _names(tmp_path) == ["update-000020.pt"]
 
 
 @pytest.mark.parametrize("damage", ["half", "empty", "text", "tail"])

@@ -18,4 +18,4 @@ rule track:
         "track: run folders into MLflow"
     shell:
         "python -m headcount track --study {params.study} --uri={params.uri:q} --receipt {output.receipt}"
-        " {params.names} > {log} 2>&1"
+        " {params.names} summary > {log} 2>&1"

@@ -19,8 +19,8 @@ BINS = 15
 def confidence(weights: Tensor, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
     """Sum the largest weight of each row over the eligible `keys`, without renormalising the row.
 
-    The ratio of the two results is the confidence of voita2019 section 2.1 where EOS is no eligible query and key,
-    and of behnke2020 section 1.2 where it is.
+    The ratio of the two results is the confidence of voita2019 section 4 where EOS is no eligible query and key,
+    and of behnke2020 where it is.
 
     Args:
         weights: [batch, head, query, key].
@@ -42,7 +42,7 @@ def entropy(weights: Tensor, queries: Tensor) -> Tensor:
 
 
 def support(weights: Tensor, allowed: Tensor) -> tuple[Tensor, Tensor]:
-    """Count the weights above 0 and the weights there could be, sentence by sentence (correia2019 section 3).
+    """Count the weights above 0 and the weights there could be, sentence by sentence (correia2019).
 
     Args:
         weights: [batch, head, query, key].

@@ -27,10 +27,10 @@ class Observation:
 
     Attributes:
         attention, layer, head: [row] which head; layers and original head ids counted from 0.
-        confidence: [row] mean largest weight, EOS neither query nor key (voita2019 section 2.1).
-        confidence_with_eos: [row] the same over all pieces (behnke2020 section 1.2).
+        confidence: [row] mean largest weight, EOS neither query nor key (voita2019 section 4).
+        confidence_with_eos: [row] the same over all pieces (behnke2020).
         entropy: [row] mean entropy of an attention row, in nats.
-        density: [row] share of the weights above 0 (correia2019 section 3).
+        density: [row] share of the weights above 0 (correia2019).
         alpha: [row] the learned shape of the normaliser; NaN for a normaliser without one.
         density_histogram: [row, bin] sentences by their density, bins of equal width over (0, 1].
         layer_attention, layer_index: [layer] which layer.

@@ -1,4 +1,4 @@
-"""L0 pruning: Hard-Concrete gates on the heads of a trained model, a penalty on the open ones (voita2019 section 3)."""
+"""L0 pruning: Hard-Concrete gates on the heads of a trained model, a penalty on the open ones (voita2019 section 6)."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def parameter_groups(model: Transformer, *, learning_rate: float, gate_learning_
 
 
 def kept(model: Transformer) -> Heads:
-    """Return the heads whose gate is open, log α > 0, and those that have no gate (voita2019 section 3.1)."""
+    """Return the heads whose gate is open, log α > 0, and those that have no gate (voita2019, footnote 7)."""
     heads = {kind: [list(ids) for ids in layers] for kind, layers in model.config.kept.items()}
     for (kind, layer), gate in gates(model).items():
         opened = (gate.log_alpha > 0).tolist()
@@ -98,7 +98,7 @@ def pruned(model: Transformer) -> Transformer:
 
 
 class L0Hook(NoHook):
-    """Adds λ Σ P(g ≠ 0) over all gated heads to the mean token loss and reports the gates (voita2019 section 3.2).
+    """Adds λ Σ P(g ≠ 0) over all gated heads to the mean token loss and reports the gates (voita2019 section 6.1).
 
     Args:
         penalty: λ, nats per target token for each open head.

@@ -1,8 +1,7 @@
-"""Lottery tickets: rank heads early in training, rewind what is left, repeat (behnke2020 section 1.1)."""
+"""Lottery tickets: rank heads early in training, rewind what is left, repeat (behnke2020)."""
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -88,11 +87,3 @@ def rewind(state: State, config: ModelConfig, kept: Heads) -> tuple[Transformer,
         for moment, values in state["moments"].items()
     }
     return model, branch(state, model=weights, moments=moments)
-
-
-def reinitialise(config: ModelConfig, kept: Heads) -> Transformer:
-    """Return the same structure with fresh weights: the control of a ticket (behnke2020 section 8, K2).
-
-    The weights depend on PyTorch's global seed only.
-    """
-    return Transformer(dataclasses.replace(config, kept=kept))

@@ -21,7 +21,7 @@ Scores = Mapping[str, Sequence[npt.NDArray[np.float64]]]
 def lowest(scores: Scores, kept: Heads, *, remove: int, ranking: Literal["global", "per_type"]) -> list[Head]:
     """Return the `remove` heads of the lowest score, lowest first.
 
-    There is no minimum per layer or type (behnke2020 section 1.3). Of equal scores the first in the order of types,
+    There is no minimum per layer or type, as in behnke2020. Of equal scores the first in the order of types,
     layers and ids goes first.
 
     Args:

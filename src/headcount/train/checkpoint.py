@@ -104,12 +104,6 @@ class Checkpoints:
         updates = self._updates()
         return str(self.path(updates[-1])) if updates else "none yet"
 
-    def clear(self) -> None:
-        """Delete the checkpoints that are not kept, once the final weights are safe."""
-        for update in self._updates():
-            if update not in self.keep:
-                self.path(update).unlink(missing_ok=True)
-
     def _updates(self) -> list[int]:
         return sorted(int(path.stem.removeprefix("update-")) for path in self.folder.glob("update-*.pt"))
 

@@ -1,4 +1,4 @@
-"""Score a head by its confidence: the mean largest attention weight, EOS included (behnke2020 section 1.2)."""
+"""Score a head by its confidence: the mean largest attention weight, EOS included (behnke2020)."""
 
 from __future__ import annotations
 

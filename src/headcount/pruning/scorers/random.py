@@ -1,4 +1,4 @@
-"""Score heads by chance: the control that shows what a criterion is worth (behnke2020 section 8, K5)."""
+"""Score heads by chance: the control that shows what a criterion is worth."""
 
 from __future__ import annotations
 
