@@ -88,7 +88,9 @@ def train(
     """Train one run: baseline, entmax, L0 fine-tuning, lottery round, ticket or its re-initialised control."""
     from headcount.stages.train import train as train_run
 
-    train_run(json.loads(settings), code=code, data=data, out=out, parents=parents or [])
+    complete = json.loads(settings)
+    _log_as(f"{complete['run']:20} ")  # several runs share the terminal
+    train_run(complete, code=code, data=data, out=out, parents=parents or [])
 
 
 @app.command()
@@ -274,9 +276,15 @@ def write_config(
         typer.echo(f"wrote {path}")
 
 
+def _log_as(prefix: str) -> None:
+    logging.basicConfig(
+        format=f"%(asctime)s {prefix}%(message)s", datefmt="%H:%M:%S", level=logging.INFO, stream=sys.stderr, force=True
+    )
+
+
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command line; a user's mistake ends with its message and status 2."""
-    logging.basicConfig(format="%(asctime)s %(message)s", datefmt="%H:%M:%S", level=logging.INFO, stream=sys.stderr)
+    _log_as("")
     try:
         app(arguments)
     except UserError as error:
