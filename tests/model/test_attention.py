@@ -55,7 +55,7 @@ def test_fused_path_equals_explicit_path(causal: bool):
     module = attention()
     states, memory, mask = inputs()
     if causal:
-        memory, mask = states, Mask.past(torch.ones(2, 5, dtype=torch.bool))
+        memory, mask = states, Mask.earlier_keys(torch.ones(2, 5, dtype=torch.bool))
     results = []
     for observer in (None, ignore):
         module.observer = observer

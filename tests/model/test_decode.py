@@ -183,8 +183,8 @@ def test_very_long_sentences_are_searched_in_small_batches(trained, monkeypatch)
     expected = run(model, texts)
     widths: list[torch.Size] = []
     start = model.start
-    monkeypatch.setattr("headcount.model.decode.SOURCE_POSITIONS", 30)
+    monkeypatch.setattr("headcount.model.decode.WEIGHTS_PER_HEAD", 200)
     monkeypatch.setattr(model, "start", lambda source: widths.append(source.shape) or start(source))
     assert run(model, texts) == expected
-    assert all(rows * width <= 30 for rows, width in widths)
+    assert all(rows * width**2 <= 200 for rows, width in widths)
     assert sum(rows for rows, _ in widths) == 10

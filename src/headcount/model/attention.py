@@ -46,7 +46,7 @@ class Mask(NamedTuple):
         return cls(queries, keys, None if unpadded else keys[:, None, None, :], causal=False)
 
     @classmethod
-    def past(cls, tokens: Tensor) -> Mask:
+    def earlier_keys(cls, tokens: Tensor) -> Mask:
         """Every position may attend to itself and to those before it; padding follows the real tokens."""
         length = tokens.shape[1]
         triangle = torch.ones(length, length, dtype=torch.bool, device=tokens.device).tril()

@@ -17,8 +17,8 @@ from torch import Tensor
 from headcount.model.transformer import Transformer
 from headcount.vocabulary import BOS, EOS, PAD
 
-SOURCE_POSITIONS = 16_384
-"""Most source positions of a batch, padding included, so that one very long line does not exhaust the memory."""
+WEIGHTS_PER_HEAD = 2_000_000
+"""Most attention weights of a batch in an encoder head, so that a very long line does not exhaust the memory."""
 
 
 def translate(
@@ -78,7 +78,7 @@ def _batches(sources: Sequence[Sequence[int]], sentences_per_batch: int) -> Iter
     batch: list[int] = []
     for sentence in sorted(range(len(sources)), key=lambda i: len(sources[i])):
         length = len(sources[sentence])
-        if batch and (len(batch) == sentences_per_batch or (len(batch) + 1) * length > SOURCE_POSITIONS):
+        if batch and (len(batch) == sentences_per_batch or (len(batch) + 1) * length**2 > WEIGHTS_PER_HEAD):
             yield batch
             batch = []
         if _pieces(sources[sentence]):
@@ -91,7 +91,7 @@ def _search(model: Transformer, source: Tensor, limits: Tensor, beam: int, alpha
     """Search one batch: source [sentence, position], limits [sentence] on the pieces before EOS."""
     results: list[list[int]] = [[] for _ in source]
     cache = model.start(source)
-    # Of the unfinished sentences; hypotheses [sentence, hypothesis] start as a single one and become `beam`.
+    # All of the unfinished sentences. Each starts with one hypothesis and goes on with `beam`.
     sentences = torch.arange(len(source), device=source.device)  # [sentence], index into results
     pieces = torch.full((len(source), 1, 1), BOS, device=source.device)  # [sentence, hypothesis, position]
     scores = torch.zeros(len(source), 1, device=source.device)  # [sentence, hypothesis], log-probability
@@ -104,6 +104,7 @@ def _search(model: Transformer, source: Tensor, limits: Tensor, beam: int, alpha
         logits = F.linear(hidden, model.output_weight).float()  # [sentence * hypothesis, vocabulary]
         candidates, parents, tokens = _continuations(logits, scores, last, 2 * beam)  # [sentence, candidate]
 
+        # Hypotheses that end.
         ends = (tokens == EOS) & (torch.arange(tokens.shape[1], device=tokens.device) < beam)
         penalised = candidates.masked_fill(~ends, -math.inf) / _penalty(length, alpha)
         ended = ended + (penalised > -math.inf).sum(1)
@@ -114,6 +115,7 @@ def _search(model: Transformer, source: Tensor, limits: Tensor, beam: int, alpha
             results[sentence] = winner
         best = torch.maximum(best, top)
 
+        # Hypotheses that go on, and the sentences for which that can change the result.
         scores, order = candidates.masked_fill(tokens == EOS, -math.inf).topk(min(beam, tokens.shape[1]))
         parents, tokens = parents.gather(1, order), tokens.gather(1, order)  # [sentence, hypothesis]
         reachable = scores[:, 0] / _penalty(limits + 1, alpha)  # a longer hypothesis only loses log-probability
@@ -121,7 +123,7 @@ def _search(model: Transformer, source: Tensor, limits: Tensor, beam: int, alpha
 
         rows = torch.arange(len(sentences), device=source.device)[:, None] * pieces.shape[1] + parents
         pieces = torch.cat([pieces.flatten(0, 1)[rows[going]], tokens[going, :, None]], dim=2)
-        cache.select(rows[going].flatten(), going)
+        cache.select(rows[going].flatten(), None if len(going) == len(sentences) else going)
         sentences, scores, best, ended, limits = (x[going] for x in (sentences, scores, best, ended, limits))
     return results
 

@@ -82,7 +82,7 @@ def _change(
                 part = name.removeprefix(prefix)
                 if part.startswith("gate."):
                     del changed[name]
-                elif part.startswith("normaliser."):
+                elif part.startswith("normaliser."):  # one value for each head
                     changed[name] = change(state[name], 0, old, new, 1)
                 elif part in HEAD_DIMENSIONS:
                     changed[name] = change(state[name], HEAD_DIMENSIONS[part], old, new, before.head_width)

@@ -97,7 +97,7 @@ class Transformer(nn.Module):
 
         """
         real = target_input != PAD
-        own_mask, memory_mask = Mask.past(real), Mask.real_keys(real, source_mask)
+        own_mask, memory_mask = Mask.earlier_keys(real), Mask.real_keys(real, source_mask)
         states = self._embed(target_input, "target", 0)
         for layer in self.decoder:
             states = layer(states, layer.cross_attention.project(memory), own_mask, memory_mask)
