@@ -140,23 +140,23 @@ class Model(Section):
 class Training(Section):
     """Optimisation of every model that is trained from scratch."""
 
-    updates: PositiveInt = Field(1300, description="optimiser updates of a full training, equal for all methods")
+    updates: PositiveInt = Field(2600, description="optimiser updates of a full training, equal for all methods")
     tokens_per_batch: PositiveInt = Field(
-        1000,
+        450,
         description="sentences x longest side of a batch, padding included; small batches learn faster here",
     )
     accumulate_batches: PositiveInt = Field(1, description="batches summed into one update")
     learning_rate: PositiveFloat = Field(2.5e-3, description="peak of the inverse-square-root schedule")
-    warmup_updates: PositiveInt = Field(400, description="linear warm-up before the peak")
+    warmup_updates: PositiveInt = Field(300, description="linear warm-up before the peak")
     adam_beta1: Probability = Field(0.9, description="Adam's beta 1")
     adam_beta2: Probability = Field(0.98, description="Adam's beta 2")
     clip_norm: float = Field(1.0, ge=0.0, description="global gradient norm limit; 0 turns clipping off")
     label_smoothing: Probability = Field(0.1, description="mass spread over the other pieces")
     average_checkpoints: PositiveInt = Field(5, description="final weights are the mean of the last N averaging points")
-    average_every_updates: PositiveInt = Field(40, description="distance of two averaging points")
-    validate_every_updates: PositiveInt = Field(200, description="validation loss and BLEU")
+    average_every_updates: PositiveInt = Field(80, description="distance of two averaging points")
+    validate_every_updates: PositiveInt = Field(400, description="validation loss and BLEU")
     validate_sentences: PositiveInt = Field(200, description="dev pairs decoded greedily for the validation BLEU")
-    checkpoint_every_updates: PositiveInt = Field(100, description="distance of two resumable checkpoints")
+    checkpoint_every_updates: PositiveInt = Field(200, description="distance of two resumable checkpoints")
     skipped_updates: int = Field(5, ge=0, description="non-finite updates in a row before the run stops with an error")
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto takes a GPU when there is one")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
@@ -193,9 +193,9 @@ class Lottery(Section):
     """Iterative head pruning early in training with rewinding (behnke2020, late rewinding)."""
 
     rewind_update: PositiveInt = Field(
-        130, description="x: survivors return to the baseline's checkpoint at this update"
+        260, description="x: survivors return to the baseline's checkpoint at this update"
     )
-    round_updates: PositiveInt = Field(60, description="y: updates between the rewind and the ranking")
+    round_updates: PositiveInt = Field(120, description="y: updates between the rewind and the ranking")
     heads_per_round: PositiveInt = Field(9, description="n: heads removed each round, of all attention types together")
     ranking: Literal["global", "per_type"] = Field(
         "global", description="rank all heads together, or remove the same share of each attention type"
