@@ -224,7 +224,13 @@ def track(
     """Copy run folders into MLflow; may be run again at any time."""
     from headcount.stages.track import track as track_study
 
-    address = uri or (_study(configfile).tracking.uri if configfile else "")
+    address = uri
+    if not address and DEFAULT_CONFIG.is_file():
+        tracking = _study(configfile).tracking
+        if not tracking.enabled:
+            typer.echo("tracking.enabled is false: nothing was copied", err=True)
+            return
+        address = tracking.uri
     if not track_study(study, names or None, address, receipt):
         raise typer.Exit(1)
 
