@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -44,15 +41,3 @@ def data(tmp_path_factory: pytest.TempPathFactory, tiny: Study) -> Path:
     folder = tmp_path_factory.mktemp("tiny") / "data"
     prepare(parse(json.loads(data_settings(tiny))), folder)
     return folder
-
-
-def headcount(*arguments: str, **options: object) -> subprocess.Popen[str]:
-    """Start a verb of the command line."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "headcount", *arguments],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        **options,  # type: ignore[call-overload]
-    )

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import headcount
+from command import headcount
 
 from headcount.config import parse
 from headcount.errors import UserError

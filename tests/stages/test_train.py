@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import headcount
+from command import headcount
 
 from headcount.config import Study
 from headcount.errors import UserError
