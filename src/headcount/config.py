@@ -172,11 +172,11 @@ class L0(Section):
         description="encoder: decoder frozen, as in the paper's 6.2; all: every attention, 6.3",
     )
     penalties_encoder: Numbers = Field(
-        (0.0, 0.003, 0.006, 0.01, 0.03),
+        (0.0, 0.003, 0.006, 0.01, 0.03, 0.1),
         description="lambda of the encoder scope; 0 is the control and always trained",
     )
-    penalties_all: Numbers = Field((0.0, 0.003, 0.01), description="lambda of the scope all; 0 is the control")
-    updates: PositiveInt = Field(250, description="fine-tuning updates (not stated in the paper)")
+    penalties_all: Numbers = Field((0.0, 0.01, 0.03, 0.1), description="lambda of the scope all; 0 is the control")
+    updates: PositiveInt = Field(400, description="fine-tuning updates (not stated in the paper)")
     learning_rate: PositiveFloat = Field(4e-4, description="of the weights, constant (not stated in the paper)")
     gate_learning_rate: PositiveFloat = Field(
         0.03, description="of log alpha (the authors' code uses the weights' rate)"
@@ -225,7 +225,7 @@ class Evaluation(Section):
     bootstrap_samples: PositiveInt = Field(1000, description="paired bootstrap against the seed's baseline")
     bleu_tokenizer: str = Field("13a", description="sacreBLEU tokenizer; ja-mecab or char for Japanese targets")
     speed_sentences: PositiveInt = Field(200, description="test sentences used to time dense against removed")
-    speed_repeats: PositiveInt = Field(3, description="interleaved repetitions of each timing")
+    speed_repeats: PositiveInt = Field(5, description="interleaved repetitions of each timing")
 
 
 class Tracking(Section):
