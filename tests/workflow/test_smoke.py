@@ -114,7 +114,7 @@ def test_the_report_is_one_offline_page(snakemake, smoke: Path):
     done = snakemake(smoke, "--configfile", str(SMOKE), "--report", str(page))
     assert done.returncode == 0, done.stdout[-3000:]
     text = page.read_text(encoding="utf-8")
-    for name in ("bleu_by_heads", "surviving_heads", "gate_trajectories", "alpha_density", "summary_table"):
+    for name in ("manifest", "bleu_by_heads", "surviving_heads", "gate_trajectories", "alpha_density", "summary_table"):
         assert name in text
     assert not re.search(r"<(script|link)[^>]+(src|href)=\"https?://", text)
 

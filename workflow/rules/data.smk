@@ -2,7 +2,12 @@ rule prepare:
     input:
         text_files(),
     output:
-        manifest=f"{DATA}/manifest.json",
+        manifest=report(
+            f"{DATA}/manifest.json",
+            caption="../report/corpus.rst",
+            category="corpus",
+            labels={"file": "manifest", "study": SETTINGS.study},
+        ),
         subword=f"{DATA}/subword.model",
         encoded=expand(f"{DATA}/encoded/{{part}}.npz", part=["train", "dev", "test"]),
         text=expand(
