@@ -63,6 +63,18 @@ def test_imports_inside_functions_and_cycles_are_followed(package: Path):
     assert changed(package, "core/formula.py", "import headcount.stage\nVALUE = 1\n")
 
 
+def test_imports_for_type_checkers_are_not_followed(package: Path):
+    (package / "stage.py").write_text("if TYPE_CHECKING:\n    from headcount.core.formula import f\n")
+    module._source.cache_clear()
+    assert not changed(package, "core/formula.py", "def f(x):\n    return 3 * x\n")
+
+
+def test_the_settings_are_no_part_of_any_stage():
+    module._source.cache_clear()
+    for root in ("data.prepare", "stages.translate", "stages.begin.l0", "stages.begin.lottery_round"):
+        assert "config" not in module._closure((root,))
+
+
 def test_real_stages_have_distinct_fingerprints():
     module._source.cache_clear()
     assert fingerprint("stages.train") != fingerprint("stages.train", "pruning.l0")

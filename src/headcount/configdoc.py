@@ -12,7 +12,8 @@ import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from headcount.config import NORMALISERS, SCORERS, SOURCES, Study
+from headcount.config import Study
+from headcount.settings import NORMALISERS, SCORERS, SOURCES
 
 WIDTH = 110
 
@@ -29,7 +30,7 @@ def generated(root: Path) -> dict[Path, str]:
 def default_yaml() -> str:
     """Render the default study: every key present, each with its meaning."""
     head = [
-        "# The default study. Every key is here; `make config` writes this file from src/headcount/config.py.",
+        "# The default study. Every key is here; `make config` writes this file from src/headcount/settings.py.",
         "# Change values here, or keep an override of a few keys beside it: snakemake --configfile configs/mine.yaml",
         "",
     ]
@@ -70,7 +71,7 @@ def reference() -> str:
     lines = [
         "# Config reference",
         "",
-        "Generated from `src/headcount/config.py` by `make config`. Values may be changed in `config.yaml` or in an",
+        "Generated from `src/headcount/settings.py` by `make config`. Values may be changed in `config.yaml` or in an",
         "override file: `snakemake --configfile configs/mine.yaml`, where mappings are merged and lists are replaced.",
         "Threads, memory and partitions belong to the profiles (`profiles/`), not here.",
         "",

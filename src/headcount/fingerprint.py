@@ -41,9 +41,9 @@ def _closure(modules: tuple[str, ...]) -> set[str]:
 @functools.cache
 def _source(module: str) -> tuple[str, tuple[str, ...]]:
     """Return the module's bare syntax tree as text and the modules of the package that it imports."""
-    tree = ast.parse(_file(module).read_text(encoding="utf-8"))
+    tree = _Bare().visit(ast.parse(_file(module).read_text(encoding="utf-8")))
     imported = {name for node in ast.walk(tree) for name in _imports(node) if _file(name).is_file() and name != module}
-    return ast.dump(_Bare().visit(tree), include_attributes=False), tuple(sorted(imported))
+    return ast.dump(tree, include_attributes=False), tuple(sorted(imported))
 
 
 def _file(module: str) -> Path:
@@ -63,7 +63,12 @@ def _imports(node: ast.AST) -> list[str]:
 
 
 class _Bare(ast.NodeTransformer):
-    """Drop docstrings and other bare constants, which change nothing."""
+    """Drop what changes nothing: docstrings, other bare constants, and imports for type checkers only."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            return None
+        return self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
         return None if isinstance(node.value, ast.Constant) else node

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headcount.config import Data
 from headcount.data.corpus import PARTS, clean, split
 from headcount.data.text import Pairs
 from headcount.data.words import normalise
 from headcount.errors import UserError
+from headcount.settings import Data
 
 
 def corpus(*pairs: tuple[str, str]) -> Pairs:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from headcount.config import Data
 from headcount.data.corpus import clean
 from headcount.data.sources import files, tatoeba
 from headcount.data.text import Pairs
 from headcount.errors import UserError
 from headcount.registry import load, names
+from headcount.settings import Data
 
 
 def settings(**values: Any) -> Data:

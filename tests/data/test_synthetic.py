@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headcount.config import Data
 from headcount.data.sources import synthetic
 from headcount.data.synthetic import (
     ADJECTIVE_SUFFIX,
@@ -20,6 +19,7 @@ from headcount.data.synthetic import (
     Token,
 )
 from headcount.errors import UserError
+from headcount.settings import Data
 
 CASES = {"nsubj": "nominative", "obj": "accusative", "nmod": "oblique"}
 

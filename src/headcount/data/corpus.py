@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from headcount.config import Data
 from headcount.data.text import Drops, Pairs, tidy
 from headcount.data.words import length, normalise, words
 from headcount.errors import UserError
+
+if TYPE_CHECKING:  # settings are data here: a new key elsewhere must not prepare a corpus again
+    from headcount.settings import Data
 
 PARTS = ("train", "dev", "test")
 

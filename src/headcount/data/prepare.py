@@ -8,13 +8,12 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sentencepiece
 
 from headcount import registry
-from headcount.config import Study
 from headcount.data.corpus import PARTS, clean, split
 from headcount.data.duplicates import near_duplicates
 from headcount.data.encoded import Encoded
@@ -24,6 +23,9 @@ from headcount.data.subword import Subword, round_trip, train_subword
 from headcount.data.text import EXAMPLES, Pairs
 from headcount.errors import UserError
 from headcount.files import atomic_write
+
+if TYPE_CHECKING:  # settings are data here: a new key elsewhere must not prepare a corpus again
+    from headcount.config import Study
 
 LOG = logging.getLogger(__name__)
 

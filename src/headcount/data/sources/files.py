@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from headcount.config import Data
 from headcount.data.text import Drops, Pairs, Rows, read_rows
 from headcount.errors import UserError
+
+if TYPE_CHECKING:  # settings are data here: a new key elsewhere must not prepare a corpus again
+    from headcount.settings import Data
 
 
 def read(settings: Data) -> Pairs:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from headcount.config import Data
+from typing import TYPE_CHECKING
+
 from headcount.data.synthetic import Language
 from headcount.data.text import Pairs
+
+if TYPE_CHECKING:  # settings are data here: a new key elsewhere must not prepare a corpus again
+    from headcount.settings import Data
 
 
 def read(settings: Data) -> Pairs:

