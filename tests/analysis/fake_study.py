@@ -20,6 +20,9 @@ from headcount.plan import Run, runs
 SMALL: dict[str, Any] = {
     "study": "fake",
     "model": {"layers_encoder": 3, "layers_decoder": 3, "width": 16, "heads": 8, "feed_forward": 32},
+    "training": {"updates": 1300},
+    "l0": {"updates": 250, "penalties_encoder": [0.0, 0.003, 0.006, 0.01, 0.03], "penalties_all": [0.0, 0.003, 0.01]},
+    "lottery": {"heads_per_round": 9, "tickets": [36, 18]},
 }
 BINS = 15
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -136,3 +138,44 @@ def test_every_run_is_in_the_tracking_store_once(smoke: Path, monkeypatch: pytes
     steps = [point.step for point in client.get_metric_history(baseline.info.run_id, "valid/loss")]
     assert steps == sorted(set(steps))
     assert len(steps) >= 2
+
+
+def headcount(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "headcount", *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_a_pruned_model_translates_any_file_line_by_line(smoke: Path, study: Path, tmp_path: Path):
+    lines = (study / "data" / "corpus" / "test.source").read_text().splitlines()[:3]
+    text, out = tmp_path / "text", tmp_path / "out"
+    text.write_text("\n".join([lines[0], "", lines[1], "   ", lines[2]]))  # no newline at the end
+    model, subword = study / "runs" / "ticket-8-s1", study / "data" / "subword.model"
+    options = ["--model", str(model), "--subword", str(subword), "--beam", "2"]
+    headcount(smoke, "translate", *options, str(text), str(out))
+    found = out.read_text().splitlines()
+    whole = (model / "test.hypotheses").read_text().splitlines()
+    assert found == [whole[0], "", whole[1], "", whole[2]]
+
+
+def test_a_finished_study_is_published_small(smoke: Path, study: Path, tmp_path: Path):
+    out = tmp_path / "published"
+    headcount(smoke, "publish", "--study", str(study.relative_to(smoke)), "--out", str(out))
+    table = pd.read_csv(out / "runs.csv")
+    for column in ("method", "seed", "heads_encoder", "heads_decoder_self", "heads_decoder_cross", "bleu"):
+        assert column in table
+    page = (out / "README.md").read_text(encoding="utf-8")
+    assert "`make reproduce`" in page
+    assert "lottery ticket" in page
+    for picture in re.findall(r"!\[\S+\]\((\S+)\)", page):
+        assert (out / picture).is_file()
+    assert sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) < 3_000_000
+
+
+def test_the_summary_says_where_the_results_are(smoke: Path):
+    said = headcount(smoke, "summary", "--study", "results/smoke")
+    assert "dense baseline" in said
+    assert "results/smoke/tables/runs.csv" in said
+    assert "make ui" in said
