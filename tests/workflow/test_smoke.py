@@ -121,11 +121,10 @@ def test_the_report_is_one_offline_page(snakemake, smoke: Path):
     assert not re.search(r"<(script|link)[^>]+(src|href)=\"https?://", text)
 
 
-def test_every_run_is_in_the_tracking_store_once(smoke: Path, monkeypatch: pytest.MonkeyPatch):
+def test_every_run_is_in_the_tracking_store_once(smoke: Path):
     import mlflow
 
-    monkeypatch.chdir(smoke)
-    client = mlflow.MlflowClient("sqlite:///results/mlflow.db")
+    client = mlflow.MlflowClient(f"sqlite:///{smoke}/results/mlflow.db")  # MLflow remembers relative addresses
     experiment = client.get_experiment_by_name("headcount/smoke")
     assert experiment is not None
     found = client.search_runs([experiment.experiment_id], max_results=1000)
