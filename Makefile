@@ -30,7 +30,7 @@ smoke: .venv/.done  ## everything in miniature on a synthetic language, minutes
 plan: .venv/.done  ## what would run: checks, runs, parents, estimated cost
 	$(BIN)/headcount check $(if $(CONFIG),--configfile $(CONFIG))
 	$(BIN)/headcount plan $(if $(CONFIG),--configfile $(CONFIG))
-	$(SNAKEMAKE) --dry-run --quiet rules
+	$(SNAKEMAKE) --dry-run --quiet host rules
 
 report: .venv/.done  ## results/<study>/report.html, one offline page
 	@$(MAKE) --no-print-directory $(RESULTS)/report.html CONFIG=$(CONFIG)

@@ -30,6 +30,7 @@ def generated(root: Path) -> dict[Path, str]:
 def default_yaml() -> str:
     """Render the default study: every key present, each with its meaning."""
     head = [
+        "# yaml-language-server: $schema=workflow/config.schema.json",
         "# The default study. Every key is here; `make config` writes this file from src/headcount/settings.py.",
         "# Change values here, or keep an override of a few keys beside it: snakemake --configfile configs/mine.yaml",
         "",

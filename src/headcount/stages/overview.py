@@ -48,15 +48,13 @@ def plan_table(study: Study) -> None:
     """Print the plan for people."""
     rows = plan_rows(study)
     table = Table(title=f"study {study.study}: {len(rows)} runs", title_justify="left")
-    for heading in ("run", "stage", "setting", "parents", "updates", "seconds"):
-        table.add_column(
-            heading,
-            justify="right" if heading in ("updates", "seconds") else "left",
-            no_wrap=heading == "run",
-        )
+    for heading in ("run", "stage", "parents"):  # a run's id names its setting
+        table.add_column(heading, no_wrap=heading != "parents", overflow="fold")
+    for heading in ("updates", "seconds"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         seconds = f"{row['seconds']:.0f}" + ("" if row["measured"] else " est.")
-        table.add_row(row["run"], row["stage"], row["setting"], ", ".join(row["parents"]), str(row["updates"]), seconds)
+        table.add_row(row["run"], row["stage"], "\n".join(row["parents"]), str(row["updates"]), seconds)
     console = Console()
     console.print(table)
     total = sum(row["seconds"] for row in rows)
