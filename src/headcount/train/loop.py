@@ -155,7 +155,7 @@ def train(
 
 
 def _report(progress: Progress, journal: Journal, updates: int, hooks: Sequence[Hook]) -> int:
-    """Write a journal line and a line for people; return the longest streak of skipped updates."""
+    """Write a journal line, and now and then one for people; return the longest streak of skipped updates."""
     update = progress.update
     reading = progress.meter.read()
     speed = progress.tokens_per_second()
@@ -171,8 +171,9 @@ def _report(progress: Progress, journal: Journal, updates: int, hooks: Sequence[
         skipped=reading.skipped,
         **{key: value for hook in hooks for key, value in hook.after_step(update).items()},
     )
-    left = (updates - update) * (progress.tokens / update) / speed
-    log.info("update %d/%d  loss %.3f  %.0f tokens/s  %.1f min left", update, updates, reading.loss, speed, left / 60)
+    if progress.due_to_tell(last=update == updates):
+        left = (updates - update) * (progress.tokens / update) / speed / 60
+        log.info("update %d/%d  loss %.3f  %.0f tokens/s  %.1f min left", update, updates, reading.loss, speed, left)
     progress.start_interval()
     return reading.longest_streak
 

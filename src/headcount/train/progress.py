@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from headcount.model.transformer import Transformer
 
 
+TELL_SECONDS = 10.0
+"""Distance of two lines for people, who read slower than small models train."""
+
+
 class Progress:
     """Counters of a training beside the objects whose state is saved with them."""
 
@@ -26,6 +30,7 @@ class Progress:
         self.position = 0
         self.tokens = 0
         self._origin = time.monotonic()
+        self._told = self._origin
         self.start_interval()
 
     @property
@@ -47,6 +52,14 @@ class Progress:
         """Return the speed since `start_interval`."""
         tokens, since = self._interval
         return (self.tokens - tokens) / max(time.monotonic() - since, 1e-9)
+
+    def due_to_tell(self, *, last: bool) -> bool:
+        """Say whether people should get a line now: after `TELL_SECONDS`, and at the last update."""
+        now = time.monotonic()
+        due = last or now - self._told >= TELL_SECONDS
+        if due:
+            self._told = now
+        return due
 
     def state(self) -> State:
         """Return everything that `restore` needs to go on exactly."""
