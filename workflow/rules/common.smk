@@ -17,9 +17,7 @@ try:
     import headcount.fingerprint
     import headcount.plan
 except ImportError as error:
-    raise WorkflowError(
-        f"{error}; run `make setup`, then .venv/bin/snakemake"
-    ) from None
+    raise WorkflowError(f"{error}; run `make setup`, then .venv/bin/snakemake") from None
 
 try:
     SETTINGS = headcount.config.parse(config)
@@ -28,9 +26,7 @@ except headcount.errors.UserError as error:
 
 PLAN = headcount.plan.runs(SETTINGS)
 STUDY = f"results/{SETTINGS.study}"
-RUNS, DATA, TABLES, FIGURES, LOGS = (
-    f"{STUDY}/{name}" for name in ("runs", "data", "tables", "figures", "logs")
-)
+RUNS, DATA, TABLES, FIGURES, LOGS = (f"{STUDY}/{name}" for name in ("runs", "data", "tables", "figures", "logs"))
 
 # What each figure belongs to, and the method without which there is nothing to draw.
 FIGURE_PAPERS = {
@@ -55,10 +51,7 @@ os.environ.update(
 
 def stage(*stages):
     """Return the pattern of the runs of the given stages, for a wildcard constraint."""
-    return (
-        "|".join(re.escape(run.run) for run in PLAN.values() if run.stage in stages)
-        or "none"
-    )
+    return "|".join(re.escape(run.run) for run in PLAN.values() if run.stage in stages) or "none"
 
 
 def folder(wildcards):
@@ -79,11 +72,7 @@ def parents(wildcards):
 def text_files():
     """Return the user's own text files, if the corpus is made of them: an edited text is prepared again."""
     files = SETTINGS.data.files
-    return [
-        path
-        for path in (files.source, files.target, files.tsv)
-        if path and SETTINGS.data.source == "files"
-    ]
+    return [path for path in (files.source, files.target, files.tsv) if path and SETTINGS.data.source == "files"]
 
 
 def training_inputs(wildcards):
@@ -133,18 +122,12 @@ def stage_code(wildcards):
 
 def models(seed=None):
     """Return the names of the runs that end in a model."""
-    return [
-        run.run
-        for run in PLAN.values()
-        if run.trains_a_model and seed in (None, run.seed)
-    ]
+    return [run.run for run in PLAN.values() if run.trains_a_model and seed in (None, run.seed)]
 
 
 def baseline_hypotheses(wildcards):
     """Return the translations of the seed's baseline, for the paired bootstrap."""
-    return (
-        f"{RUNS}/{headcount.plan.baseline_of(PLAN[wildcards.run].seed)}/test.hypotheses"
-    )
+    return f"{RUNS}/{headcount.plan.baseline_of(PLAN[wildcards.run].seed)}/test.hypotheses"
 
 
 def models_of_seed(wildcards):
@@ -154,11 +137,7 @@ def models_of_seed(wildcards):
 
 def observed():
     """Return the runs whose attention is recorded: those that were trained from scratch with all heads."""
-    return [
-        run.run
-        for run in PLAN.values()
-        if run.stage in ("train_baseline", "train_entmax")
-    ]
+    return [run.run for run in PLAN.values() if run.stage in ("train_baseline", "train_entmax")]
 
 
 def figure_files():
@@ -183,9 +162,7 @@ def run_verb(*arguments, text=None):
 
 def before_the_first_job():
     """Refuse a study that cannot finish, before anything runs; set up the tracking store once."""
-    if run_verb(
-        "check", "--config", "-", text=json.dumps(SETTINGS.model_dump(mode="json"))
-    ):
+    if run_verb("check", "--config", "-", text=json.dumps(SETTINGS.model_dump(mode="json"))):
         raise WorkflowError("headcount check found faults; nothing was started")
 
 
