@@ -69,6 +69,14 @@ def test_imports_for_type_checkers_are_not_followed(package: Path):
     assert not changed(package, "core/formula.py", "def f(x):\n    return 3 * x\n")
 
 
+def test_the_branch_that_runs_beside_imports_for_type_checkers_counts(package: Path):
+    text = "if TYPE_CHECKING:\n    import json\nelse:\n    from headcount.core.formula import f\n"
+    (package / "stage.py").write_text(text)
+    module._source.cache_clear()
+    assert changed(package, "core/formula.py", "def f(x):\n    return 3 * x\n")
+    assert changed(package, "stage.py", text + "    VALUE = 1\n")
+
+
 def test_the_settings_are_no_part_of_any_stage():
     module._source.cache_clear()
     for root in ("data.prepare", "stages.translate", "stages.begin.l0", "stages.begin.lottery_round"):

@@ -65,9 +65,9 @@ def _imports(node: ast.AST) -> list[str]:
 class _Bare(ast.NodeTransformer):
     """Drop what changes nothing: docstrings, other bare constants, and imports for type checkers only."""
 
-    def visit_If(self, node: ast.If) -> ast.AST | None:
+    def visit_If(self, node: ast.If) -> ast.AST:
         if isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            return None
+            node.body = []  # an else branch is what runs
         return self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
