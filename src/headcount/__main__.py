@@ -217,21 +217,22 @@ def figure(
 def track(
     study: Study,
     names: Annotated[list[str] | None, typer.Argument(help="runs; all when none is named")] = None,
-    uri: Annotated[str, typer.Option(help="tracking store; empty is the config's, or results/mlflow.db")] = "",
+    uri: Annotated[
+        str | None, typer.Option(help="tracking store, empty is results/mlflow.db; the config's when not given")
+    ] = None,
     receipt: Annotated[Path | None, typer.Option(help="JSON file that says what was copied")] = None,
     configfile: Configs = None,
 ) -> None:
     """Copy run folders into MLflow; may be run again at any time."""
     from headcount.stages.track import track as track_study
 
-    address = uri
-    if not address and DEFAULT_CONFIG.is_file():
+    if uri is None and DEFAULT_CONFIG.is_file():
         tracking = _study(configfile).tracking
         if not tracking.enabled:
             typer.echo("tracking.enabled is false: nothing was copied", err=True)
             return
-        address = tracking.uri
-    if not track_study(study, names or None, address, receipt):
+        uri = tracking.uri
+    if not track_study(study, names or None, uri or "", receipt):
         raise typer.Exit(1)
 
 

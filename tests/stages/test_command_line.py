@@ -81,3 +81,14 @@ def test_the_plan_takes_measured_seconds_where_a_run_is_finished(tmp_path: Path)
     assert (rows["baseline-s1"]["seconds"], rows["baseline-s1"]["measured"]) == (12.5, True)
     assert not rows["entmax15-s1"]["measured"]
     assert rows["ticket-36-s1"]["parents"] == ["baseline-s1", "round-04-s1"]
+
+
+def test_an_address_that_a_rule_hands_over_is_not_overruled_by_the_default_config(tmp_path: Path):
+    (tmp_path / "config.yaml").write_text("tracking: {enabled: false}\n")
+    arguments = ["track", "--study", "results/none"]
+    status, text = output(*arguments, cwd=tmp_path)
+    assert status == 0
+    assert "tracking.enabled is false" in text
+    status, text = output(*arguments, "--uri=", "--receipt", "receipt.json", cwd=tmp_path)
+    assert "results/none: no such study" in text
+    assert json.loads((tmp_path / "receipt.json").read_text())["problems"]
