@@ -134,7 +134,7 @@ class Training(Section):
     adam_beta1: Probability = Field(0.9, description="Adam's beta 1")
     adam_beta2: Probability = Field(0.98, description="Adam's beta 2")
     clip_norm: float = Field(1.0, ge=0.0, description="global gradient norm limit; 0 turns clipping off")
-    label_smoothing: Probability = Field(0.1, description="mass spread over the other pieces")
+    label_smoothing: Probability = Field(0.1, description="mass spread over all pieces")
     average_checkpoints: PositiveInt = Field(5, description="final weights are the mean of the last N averaging points")
     average_every_updates: PositiveInt = Field(80, description="distance of two averaging points")
     validate_every_updates: PositiveInt = Field(400, description="validation loss and BLEU")
