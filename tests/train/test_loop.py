@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_training import Poison, adam, corpus, make_model, run, weights
+from tiny_training import Ends, Poison, adam, corpus, make_model, run, weights
 
 from headcount.data.batching import Batch, TokenBatches, make_batch
 from headcount.errors import NonFiniteError
@@ -203,6 +203,36 @@ def test_hooks_are_called_around_the_loop(tmp_path: Path):
     assert [call[1] for call in calls if call[0] == "after_step"] == [15, 20, 21]
     lines = [line for line in read_journal(tmp_path / "journal.jsonl") if "loss" in line]
     assert all(line["gates"] == {"encoder": [[0.5, 1.0]]} for line in lines)
+
+
+@pytest.mark.parametrize("update", [1, 15, 19, 29])
+def test_a_hook_ends_the_training_early(tmp_path: Path, update: int):
+    whole, _ = run(tmp_path / "whole", keep=(update,), checkpoint_every_updates=1)
+    model, summary = run(tmp_path / "early", hooks=(Ends(update),))
+    weights_then = read(tmp_path / "whole" / "checkpoints" / f"update-{update:06d}.pt")["model"]
+    assert all(torch.equal(value, weights_then[name]) for name, value in model.state_dict().items())  # no averaging
+    assert weights(model) != weights(whole)
+    last, validation = read_journal(tmp_path / "early" / "journal.jsonl")[-2:]
+    assert (summary.updates, summary.tokens) == (update, last["tokens"])
+    assert [(line["update"], key in line) for line, key in ((last, "loss"), (validation, "valid/loss"))] == [
+        (update, True),
+        (update, True),
+    ]
+    assert Checkpoints(tmp_path / "early" / "checkpoints", identity="tiny").newest().endswith(f"{update:06d}.pt")
+    before = (tmp_path / "early" / "journal.jsonl").read_bytes()
+    again, repeated = run(tmp_path / "early", hooks=(Ends(update),))
+    assert weights(again) == weights(model)
+    assert (repeated.updates, repeated.tokens) == (summary.updates, summary.tokens)
+    assert (tmp_path / "early" / "journal.jsonl").read_bytes() == before
+
+
+def test_a_hook_that_is_done_at_the_planned_end_or_never_changes_nothing(tmp_path: Path):
+    whole, _ = run(tmp_path / "whole")
+    for name, update in (("end", 30), ("never", 31)):
+        model, summary = run(tmp_path / name, hooks=(Ends(update),))
+        assert weights(model) == weights(whole)
+        assert summary.updates == 30
+        assert _journal(tmp_path / name) == _journal(tmp_path / "whole")
 
 
 def test_validation_sees_the_model_in_evaluation_mode_and_training_goes_on(tmp_path: Path):

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from tiny_training import (
     At,
+    Ends,
     run,
     terminate,
     train_and_die,
@@ -191,3 +192,14 @@ def test_accumulation_and_epochs_on_both_sides_of_a_stop(tmp_path: Path):
         run(tmp_path / "parts", accumulate_batches=3, hooks=(At(11, terminate),))
     model, _ = run(tmp_path / "parts", accumulate_batches=3)
     assert weights(model) == weights(whole)
+
+
+def test_an_early_end_on_the_far_side_of_a_stop(tmp_path: Path):
+    whole, summary = run(tmp_path / "whole", hooks=(Ends(21),))
+    for stop in (13, 21):  # 21: the end was reached but its process could not finish
+        with pytest.raises(InterruptedRun):
+            run(tmp_path / "parts", hooks=(At(stop, terminate), Ends(21)))
+    model, resumed = run(tmp_path / "parts", hooks=(Ends(21),))
+    assert weights(model) == weights(whole)
+    assert (resumed.updates, resumed.tokens) == (summary.updates, summary.tokens)
+    assert _journal(tmp_path / "parts") == _journal(tmp_path / "whole")

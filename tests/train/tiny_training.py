@@ -115,6 +115,16 @@ class At(NoHook):
         return None
 
 
+class Ends(NoHook):
+    """Be done with training from one update on."""
+
+    def __init__(self, update: int) -> None:
+        self.update = update
+
+    def done(self, update: int) -> bool:
+        return update >= self.update
+
+
 class Poison(NoHook):
     """Add a term to the loss whose value and gradient are not finite."""
 

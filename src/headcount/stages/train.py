@@ -17,7 +17,7 @@ from headcount.data.encoded import Encoded
 from headcount.data.subword import Subword
 from headcount.data.text import read_lines
 from headcount.registry import load
-from headcount.stages.begin.task import REWIND, Beginning, Task
+from headcount.stages.begin.task import REWIND, ROLES, Beginning, Task
 from headcount.stages.live import live_sync
 from headcount.train.averaging import Average
 from headcount.train.checkpoint import Checkpoints
@@ -34,9 +34,11 @@ BEGINNINGS = {
     "train_baseline": "scratch",
     "train_entmax": "scratch",
     "train_reinit": "scratch",
+    "train_scratch": "scratch",
     "train_ticket": "ticket",
     "lottery_round": "lottery_round",
     "finetune_l0": "l0",
+    "finetune_removed": "removed",
 }
 """Stage -> the file of stages/begin that sets it up."""
 
@@ -121,7 +123,8 @@ def _identity(settings: dict[str, Any], code: str, data: Path, parents: Sequence
     """Hash everything that decides the run's result: settings, code, PyTorch, corpus, and what the parents left."""
     canonical = json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     digest = hashlib.sha256(f"{code}\0{torch.__version__}\0{canonical}\0".encode())
-    inputs = [data / name for name in DATA_FILES] + [parent / name for parent in parents for name in PARENT_FILES]
+    parent_files = (*PARENT_FILES, ROLES) if "removal" in settings else PARENT_FILES
+    inputs = [data / name for name in DATA_FILES] + [parent / name for parent in parents for name in parent_files]
     for path in inputs:
         if path.is_file():
             digest.update(hashlib.sha256(path.read_bytes()).digest())

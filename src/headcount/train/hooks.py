@@ -1,4 +1,4 @@
-"""How a method takes part in training: four calls around a loop that knows no method."""
+"""How a method takes part in training: five calls around a loop that knows no method."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ class Hook(Protocol):
     def loss_term(self, update: int) -> torch.Tensor | None:
         """Return what is added, once per update, to the mean loss of a target token (nats); None adds nothing."""
 
+    def done(self, update: int) -> bool:
+        """Say whether training may end after this update, before the planned last one.
+
+        Asked once the update is made, and again when a run goes on from the checkpoint of it: the answer must be the
+        same both times.
+        """
+
     def after_step(self, update: int) -> Mapping[str, Any]:
         """Return further values for the journal line of this update; called only for updates that get one."""
 
@@ -34,6 +41,10 @@ class NoHook:
     def loss_term(self, update: int) -> torch.Tensor | None:
         """Add nothing."""
         return None
+
+    def done(self, update: int) -> bool:
+        """Go on to the planned end."""
+        return False
 
     def after_step(self, update: int) -> Mapping[str, Any]:
         """Report nothing."""

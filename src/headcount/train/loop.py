@@ -65,7 +65,10 @@ def train(
     start: State | None = None,
     hooks: Sequence[Hook] = (),
 ) -> Summary:
-    """Train the model in place until `updates` are made, from the newest checkpoint if there is one.
+    """Train the model in place until `updates` are made or a hook is done, from the newest checkpoint if there is one.
+
+    A training that ends early is validated, reported and saved as at its planned end. Its last weights are taken as
+    they are, since the averaging points are counted back from an update that it never reached.
 
     Args:
         model: on the device where it is trained.
@@ -83,7 +86,7 @@ def train(
         checkpoints: of this run.
         checkpoint_every_updates: distance of two checkpoints.
         validate: measures the model in evaluation mode; its values go into the journal.
-        validate_every_updates: distance of two validations; the last update is always followed by one.
+        validate_every_updates: distance of two validations; the last update made is always followed by one.
         start: where a run without a checkpoint starts; None: at update 0 with the model as it is.
         hooks: of the pruning method.
 
@@ -101,9 +104,10 @@ def train(
     for hook in hooks:
         hook.start(model, progress.update)
     model.train()
+    done = any(hook.done(progress.update) for hook in hooks)  # in a process before this one
 
     with StopRequest() as stop:
-        for update in range(progress.update + 1, updates + 1):
+        for update in range(progress.update + 1, (progress.update if done else updates) + 1):
             torch.manual_seed(_random_seed(seed, update))
             window = [batches.at(progress.position + index) for index in range(accumulate_batches)]
             tokens = sum(batch.target_tokens for batch in window)
@@ -125,10 +129,11 @@ def train(
             progress.meter.add(loss_sum, nll_sum, norm, tokens=tokens, made=made)
             progress.advance(batches=len(window), tokens=tokens)
 
-            last = update == updates
+            done = any(hook.done(update) for hook in hooks)
+            last = done or update == updates
             validation_due = last or update % validate_every_updates == 0
             if validation_due or update % JOURNAL_EVERY_UPDATES == 0:
-                streak = _report(progress, journal, updates, hooks)
+                streak = _report(progress, journal, updates, hooks, last=last)
                 if streak > skipped_updates:
                     raise NonFiniteError(
                         f"loss or gradient was not finite in {streak} updates in a row before update {update}; "
@@ -146,15 +151,20 @@ def train(
                 checkpoints.save(progress.state())
                 if stop.received:
                     raise InterruptedRun(f"stopped by {stop.received.name} after update {update}; start again to go on")
+            if last:
+                break
 
-    average.apply(model)
+    if progress.update < updates:
+        log.info("done after update %d of %d", progress.update, updates)
+    else:
+        average.apply(model)
     model.eval()
     for hook in hooks:
         hook.finish(model)
     return Summary(updates=progress.update, tokens=progress.tokens, seconds=progress.seconds)
 
 
-def _report(progress: Progress, journal: Journal, updates: int, hooks: Sequence[Hook]) -> int:
+def _report(progress: Progress, journal: Journal, updates: int, hooks: Sequence[Hook], *, last: bool) -> int:
     """Write a journal line, and now and then one for people; return the longest streak of skipped updates."""
     update = progress.update
     reading = progress.meter.read()
@@ -171,7 +181,7 @@ def _report(progress: Progress, journal: Journal, updates: int, hooks: Sequence[
         skipped=reading.skipped,
         **{key: value for hook in hooks for key, value in hook.after_step(update).items()},
     )
-    if progress.due_to_tell(last=update == updates):
+    if progress.due_to_tell(last=last):
         left = (updates - update) * (progress.tokens / update) / speed / 60
         log.info("update %d/%d  loss %.3f  %.0f tokens/s  %.1f min left", update, updates, reading.loss, speed, left)
     progress.start_interval()

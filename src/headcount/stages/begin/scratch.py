@@ -1,9 +1,8 @@
-"""From a fresh initialisation: the baseline, the entmax models, and the re-initialised twin of a lottery ticket."""
+"""From a fresh initialisation: the baseline, the entmax models, and the twins of pruned models with as many heads."""
 
 from __future__ import annotations
 
 import functools
-import json
 import shutil
 
 import torch
@@ -12,14 +11,14 @@ from headcount.model import weights
 from headcount.model.shape import ModelConfig
 from headcount.model.transformer import Transformer
 from headcount.observe.alpha import AlphaHook
-from headcount.stages.begin.task import REWIND, Beginning, Task
+from headcount.stages.begin.task import REWIND, Beginning, Task, kept_heads
 from headcount.train.optim import Group, inverse_sqrt, trainable
 
 
 def begin(task: Task) -> Beginning:
-    """Initialise the model of the settings, with the heads that a parent round kept if there is one."""
-    kept = [json.loads((parent / "heads.json").read_text(encoding="utf-8"))["kept"] for parent in task.parents]
-    config = ModelConfig(vocabulary=task.vocabulary, **task.settings["model"], **({"kept": kept[-1]} if kept else {}))
+    """Initialise the model of the settings, with the heads that the last parent kept if there is one."""
+    kept = {"kept": kept_heads(task.parents[-1])} if task.parents else {}
+    config = ModelConfig(vocabulary=task.vocabulary, **task.settings["model"], **kept)
     torch.manual_seed(task.seed)
     model = Transformer(config).to(task.device)
     training = task.training

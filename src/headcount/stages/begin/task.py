@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import torch
 
 from headcount.data.encoded import Encoded
+from headcount.heads import Heads
 from headcount.model.transformer import Transformer
 from headcount.train.checkpoint import State
 from headcount.train.hooks import Hook
@@ -17,6 +19,9 @@ from headcount.train.optim import Group
 
 REWIND = "rewind.pt"
 """Name of the checkpoint, in the baseline's folder, to which the lottery rewinds."""
+
+ROLES = "roles.json"
+"""Name of the table of named heads in the folder of a dense model."""
 
 
 @dataclass(frozen=True)
@@ -55,3 +60,11 @@ class Beginning:
     average_checkpoints: int = 1
     start: State | None = None
     hooks: Sequence[Hook] = ()
+
+
+def kept_heads(parent: Path) -> Heads:
+    """Return the heads that a parent run left: those a lottery round decided on, or those of its model."""
+    decided = parent / "heads.json"
+    found = decided if decided.exists() else parent / "model.json"
+    kept: Heads = json.loads(found.read_text(encoding="utf-8"))["kept"]
+    return kept
