@@ -8,6 +8,7 @@ from torch import Tensor
 
 from headcount.model.attention import Mask, MultiHeadAttention
 from headcount.model.gates import FixedGate
+from headcount.model.shape import AlphaOptions
 from headcount.registry import load, names
 
 NORMALISERS = names("model.normalise")
@@ -20,7 +21,7 @@ def attention(normaliser: str = "softmax", kept: Sequence[int] = (0, 1, 2), drop
         width=WIDTH,
         head_width=CHANNELS,
         kept=kept,
-        normaliser=load("model.normalise", normaliser).Normaliser(len(kept)),
+        normaliser=load("model.normalise", normaliser).Normaliser(len(kept), AlphaOptions()),
         dropout=dropout,
     )
     torch.nn.init.normal_(module.output.bias)
@@ -95,7 +96,8 @@ def test_permuting_heads_with_their_weights_changes_nothing(normaliser: str):
             part.bias.copy_(part.bias[channels])
         module.output.weight.copy_(module.output.weight[:, channels])
         for parameter in module.normaliser.parameters():
-            parameter.copy_(parameter[order])
+            if parameter.ndim:  # an α that the heads share stays as it is
+                parameter.copy_(parameter[order])
     torch.testing.assert_close(module(states, module.project(memory), mask), before)
 
 

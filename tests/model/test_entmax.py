@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from headcount.model.entmax import entmax, entmax15
+from headcount.model.entmax import entmax, entmax15, sparsemax
 
 ALPHAS = [1.05, 1.2, 1.5, 1.8, 2.0]
 
@@ -29,8 +29,31 @@ def test_equals_the_entmax_package(spread: float, keys: int):
     exact = package.entmax_bisect(scores.double(), alpha.double()[:, None, None], n_iter=50).float()
     torch.testing.assert_close(entmax(scores, alpha, None), exact, rtol=0, atol=1e-6)
     torch.testing.assert_close(entmax15(scores, None), package.entmax15(scores.double()).float(), rtol=0, atol=1e-6)
-    sparsest = entmax(scores, torch.full_like(alpha, 2.0), None)
-    torch.testing.assert_close(sparsest, package.sparsemax(scores.double()).float(), rtol=0, atol=1e-6)
+    for sparsest in (entmax(scores, torch.full_like(alpha, 2.0), None), sparsemax(scores, None)):
+        torch.testing.assert_close(sparsest, package.sparsemax(scores.double()).float(), rtol=0, atol=1e-6)
+
+
+@settings(deadline=None, max_examples=60)
+@given(row=st.lists(st.floats(-3, 3, width=32), min_size=1, max_size=24))
+def test_sparsemax_of_any_row_is_its_projection_onto_the_simplex(row: list[float]):
+    scores = torch.tensor(row, dtype=torch.float64)[None, None, None]
+    weights = sparsemax(scores, None)
+    torch.testing.assert_close(weights, package.sparsemax(scores), rtol=0, atol=1e-12)
+    threshold = (scores - weights)[weights > 0]
+    assert (scores[weights == 0] <= threshold.max() + 1e-12).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_sparsemax_is_finite_where_every_step_takes_one_key_away(dtype: torch.dtype):
+    """Each key lies just below the threshold of those above it, the longest way that Newton's method can have."""
+    row = [1.0, 1.0]
+    while row[-1] > 0:
+        above = sum(row) - 1
+        row.append(min(above / len(row), (len(row) + 1) * row[-1] - above) - 1e-6)
+    scores = torch.tensor(row[:-1], dtype=dtype)[None, None, None]
+    weights = sparsemax(scores, None)
+    torch.testing.assert_close(weights, package.sparsemax(scores), rtol=0, atol=1e-7)
+    assert (weights > 0).sum() == 2
 
 
 @settings(deadline=None, max_examples=60)

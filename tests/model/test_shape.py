@@ -48,11 +48,25 @@ def test_json_round_trip():
         ({"kept": {"encoder": [[5], [0]]}}, "encoder layer 0: no heads .5.; allowed: 0 to 3"),
         ({"kept": {"decoder": [[0], [0], [0]]}}, "allowed: encoder, decoder_self, decoder_cross"),
         ({"normalisers": {"encodr": "softmax"}}, "did you mean 'encoder'"),
+        ({"alpha": {"lowst": 1.01}}, "alpha.lowst is unknown; did you mean 'lowest'"),
+        ({"alpha": {"sd": -1.0}}, "alpha.sd -1.0 is not allowed; allowed: 0 to inf"),
+        ({"alpha": {"mean": float("nan")}}, "alpha.mean nan is not allowed"),
+        ({"alpha": {"lowest": 0.5}}, "alpha.lowest 0.5 is not allowed; allowed: 1 to 2"),
+        ({"alpha": {"fixed": 2.5}}, "alpha.fixed 2.5 is not allowed; allowed: 1 to 2"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(change: dict[str, Any], message: str):
     with pytest.raises(UserError, match=message):
         ModelConfig(**SIZES | change)
+
+
+def test_alpha_options_are_completed_and_files_without_them_are_read():
+    config = ModelConfig(**SIZES, alpha={"lowest": 1.01})
+    assert config.alpha == {**ModelConfig(**SIZES).alpha, "lowest": 1.01}
+    assert ModelConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+    values = ModelConfig(**SIZES).to_dict()
+    del values["alpha"]
+    assert ModelConfig.from_dict(values) == ModelConfig(**SIZES)
 
 
 def test_unknown_and_missing_keys_are_refused():

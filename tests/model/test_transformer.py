@@ -116,16 +116,6 @@ def test_embeddings_are_one_matrix_or_three(build):
     assert sorted(name for name, _ in build(tie_embeddings=False).embedding.items()) == ["output", "source", "target"]
 
 
-def test_the_seed_fixes_the_initial_weights_for_every_normaliser(build):
-    states = [
-        build(normalisers=dict.fromkeys(ATTENTION_TYPES, name)).state_dict() for name in ("softmax", "entmax_alpha")
-    ]
-    matrices = [{name: tensor for name, tensor in state.items() if tensor.ndim == 2} for state in states]
-    torch.testing.assert_close(matrices[0], matrices[1], rtol=0, atol=0)
-    other = build(seed=2).state_dict()
-    assert not torch.equal(other["embedding.shared"], states[0]["embedding.shared"])
-
-
 def test_heads_start_alike_whatever_heads_are_beside_them():
     def spread(model: Transformer) -> Tensor:
         return model.attentions()["encoder", 0].query.weight.std()

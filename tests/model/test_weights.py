@@ -11,12 +11,17 @@ from headcount.errors import UserError
 from headcount.heads import ATTENTION_TYPES
 from headcount.model.gates import FixedGate
 from headcount.model.weights import load, save
+from headcount.registry import names
 
 CPU = torch.device("cpu")
 VARIANTS = [
     {},
     {"tie_embeddings": False, "norm": "post"},
-    {"normalisers": dict.fromkeys(ATTENTION_TYPES, "entmax_alpha")},
+    *({"normalisers": dict.fromkeys(ATTENTION_TYPES, name)} for name in names("model.normalise")),
+    {
+        "normalisers": {"encoder": "entmax_fixed", "decoder_cross": "entmax_alpha"},
+        "alpha": {"fixed": 1.7, "lowest": 1.4},
+    },
     {"kept": {"encoder": [[1], []], "decoder_cross": [[], [0, 3], [2]]}},
 ]
 

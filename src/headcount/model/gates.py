@@ -9,12 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 MARGIN = 1e-6
 """Uniform noise stays this far from 0 and 1, whose logits are infinite."""
+
+SETTLED = 0.95
+"""A gate whose P(gate = 0) or P(gate = 1) is larger has settled."""
+
+TestRule = Literal["binary", "soft"]
+"""How a gate is read at test time: by the paper's rule or by that of the authors' code."""
 
 
 def sample(log_alpha: Tensor, uniform: Tensor, temperature: float, low: float, high: float) -> Tensor:
@@ -49,23 +56,42 @@ def soft(log_alpha: Tensor, low: float, high: float) -> Tensor:
 
 
 class HardConcreteGate(nn.Module):
-    """One trainable gate for each head: sampled once per batch in training, binary in evaluation."""
+    """One trainable gate for each head: sampled once per batch in training, without noise in evaluation."""
 
-    def __init__(self, heads: int, *, initial_log_alpha: float, temperature: float, low: float, high: float) -> None:
+    def __init__(
+        self,
+        heads: int,
+        *,
+        initial_log_alpha: float,
+        temperature: float,
+        low: float,
+        high: float,
+        at_test: TestRule = "binary",
+    ) -> None:
         super().__init__()
         self.temperature, self.low, self.high = temperature, low, high
+        self.at_test = at_test
         self.log_alpha = nn.Parameter(torch.full((heads,), float(initial_log_alpha)))
 
     def forward(self) -> Tensor:
         """Return the factor of each head, [head]."""
         if not self.training:
-            return binary(self.log_alpha)
+            return self.factors()
         uniform = torch.rand_like(self.log_alpha).clamp(MARGIN, 1 - MARGIN)
         return sample(self.log_alpha, uniform, self.temperature, self.low, self.high)
+
+    def factors(self) -> Tensor:
+        """Return the factor of each head at test time, [head]: 0 or 1 by the binary rule, fractions by the soft one."""
+        return binary(self.log_alpha) if self.at_test == "binary" else soft(self.log_alpha, self.low, self.high)
 
     def expected_open(self) -> Tensor:
         """P(gate != 0) of each head, [head]."""
         return expected_open(self.log_alpha, self.temperature, self.low, self.high)
+
+    def settled(self) -> Tensor:
+        """Say of each head whether noise hardly moves its gate any more, [head] of booleans."""
+        law = (self.log_alpha, self.temperature, self.low, self.high)
+        return torch.maximum(probability_closed(*law), probability_one(*law)) > SETTLED
 
 
 class FixedGate(nn.Module):

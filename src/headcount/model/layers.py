@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from headcount.model.attention import KeysValues, Linear, Mask, MultiHeadAttention
 from headcount.model.cache import Past
 from headcount.model.dropout import add_dropout, relu_dropout
-from headcount.model.shape import ModelConfig
+from headcount.model.shape import AlphaOptions, ModelConfig
 from headcount.registry import load
 
 NORM_EPSILON = 1e-6
@@ -28,13 +28,16 @@ def layer_norm(config: ModelConfig) -> nn.LayerNorm:
 def attention(config: ModelConfig, kind: str, layer: int) -> MultiHeadAttention:
     """Build the attention of one layer with the heads and the normaliser that the config gives it."""
     kept = config.kept[kind][layer]
-    return MultiHeadAttention(
+    plugin = load("model.normalise", config.normalisers[kind])
+    built = MultiHeadAttention(
         width=config.width,
         head_width=config.head_width,
         kept=kept,
-        normaliser=load("model.normalise", config.normalisers[kind]).Normaliser(len(kept)),
+        normaliser=plugin.Normaliser(len(kept), AlphaOptions(**config.alpha)),
         dropout=config.attention_dropout,
     )
+    built.normaliser.requires_grad_(bool(kept))  # also an α that the heads would share
+    return built
 
 
 class Residual(nn.Module):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
@@ -16,6 +17,34 @@ ATTENTION_NAMES = {
     "decoder_cross": "decoder.layers.{}.cross_attention",
 }
 """Attention type -> the name of a layer's attention among the model's modules and parameters."""
+
+
+@dataclass(frozen=True)
+class AlphaOptions:
+    """What a normaliser can be told about its α (Correia et al. 2019).
+
+    Attributes:
+        mean: of the normal distribution from which a learned α = 1 + sigmoid(a) draws a, and
+        sd: its standard deviation.
+        lowest: a learned α is cut off below it; 1 cuts nothing off, 1.01 is the authors' code.
+        fixed: the α of `entmax_fixed`.
+
+    Raises:
+        UserError: at construction, for a value out of its range.
+
+    """
+
+    mean: float = 0.0
+    sd: float = 1.0
+    lowest: float = 1.0
+    fixed: float = 1.25
+
+    def __post_init__(self) -> None:
+        ranges = {"mean": (-math.inf, math.inf), "sd": (0.0, math.inf), "lowest": (1.0, 2.0), "fixed": (1.0, 2.0)}
+        for name, (low, high) in ranges.items():
+            value = getattr(self, name)
+            if not (math.isfinite(value) and low <= value <= high):
+                raise UserError(f"alpha.{name} {value} is not allowed; allowed: {low:g} to {high:g}")
 
 
 @dataclass(frozen=True)
@@ -43,6 +72,8 @@ class ModelConfig:
     """Attention type -> a file of model/normalise; types that are left out use softmax."""
     kept: Heads = field(default_factory=dict)
     """The original ids of the heads that exist; left out, all of them do."""
+    alpha: dict[str, float] = field(default_factory=dict)
+    """Values of `AlphaOptions` for all normalisers; what is left out has its default."""
 
     def __post_init__(self) -> None:
         if self.width % self.heads:
@@ -65,6 +96,11 @@ class ModelConfig:
                 wrong = [head for head in ids if not 0 <= head < self.heads]
                 if wrong:
                     raise UserError(f"kept.{kind} layer {layer}: no heads {wrong}; allowed: 0 to {self.heads - 1}")
+        options = [entry.name for entry in fields(AlphaOptions)]
+        for name in self.alpha:
+            if name not in options:
+                raise UserError(f"alpha.{name} is unknown{nearest(name, options)}; allowed: {', '.join(options)}")
+        object.__setattr__(self, "alpha", asdict(AlphaOptions(**self.alpha)))
         object.__setattr__(self, "kept", kept)
         object.__setattr__(self, "normalisers", normalisers)
 
@@ -79,7 +115,7 @@ class ModelConfig:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> ModelConfig:
-        """Rebuild what `to_dict` returned.
+        """Rebuild what `to_dict` returned; files of the time when α had no options lack `alpha`.
 
         Raises:
             UserError: a key is unknown or missing.
@@ -89,7 +125,7 @@ class ModelConfig:
         for key in values:
             if key not in known:
                 raise UserError(f"model config: {key!r} is unknown{nearest(key, known)}; allowed: {', '.join(known)}")
-        missing = [name for name in known if name not in values]
+        missing = [name for name in known if name not in values and name != "alpha"]
         if missing:
             raise UserError(f"model config: {', '.join(missing)} missing")
         return cls(**values)

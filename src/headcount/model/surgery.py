@@ -53,6 +53,24 @@ def remove_heads(state: Mapping[str, Tensor], config: ModelConfig, kept: Heads) 
     return _change(state, config, smaller, select), smaller
 
 
+def scale_heads(
+    state: Mapping[str, Tensor], config: ModelConfig, factors: Mapping[tuple[str, int], Tensor]
+) -> State:
+    """Multiply the heads of some attentions by constant factors, folded into the columns of their output projections.
+
+    Args:
+        state: weights; the arguments are left alone.
+        config: of the model that has them.
+        factors: attention type and layer -> a factor of each head that the layer has, [head].
+
+    """
+    scaled = dict(state)
+    for (kind, layer), factor in factors.items():
+        name = f"{ATTENTION_NAMES[kind].format(layer)}.output.weight"
+        scaled[name] = state[name] * factor.repeat_interleave(config.head_width)  # [width, head * channel]
+    return scaled
+
+
 def expand_heads(state: Mapping[str, Tensor], config: ModelConfig) -> tuple[State, ModelConfig]:
     """Put zeros where heads were removed: the full-size model in which those heads are masked."""
     larger = replace(config, kept=full(config.layers_encoder, config.layers_decoder, config.heads))
@@ -82,7 +100,7 @@ def _change(
                 part = name.removeprefix(prefix)
                 if part.startswith("gate."):
                     del changed[name]
-                elif part.startswith("normaliser."):  # one value for each head
+                elif part.startswith("normaliser.") and state[name].ndim:  # one value for each head, unless shared
                     changed[name] = change(state[name], 0, old, new, 1)
                 elif part in HEAD_DIMENSIONS:
                     changed[name] = change(state[name], HEAD_DIMENSIONS[part], old, new, before.head_width)

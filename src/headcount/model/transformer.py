@@ -48,6 +48,9 @@ class Transformer(nn.Module):
         self.encoder = Stack(config, [EncoderLayer(config, layer) for layer in range(config.layers_encoder)])
         self.decoder = Stack(config, [DecoderLayer(config, layer) for layer in range(config.layers_decoder)])
         self.register_buffer("positions", sinusoids(POSITIONS, config.width), persistent=False)
+        for part in self.attentions().values():
+            if share := getattr(part.normaliser, "share", None):  # one parameter for all attentions
+                share(self)
 
     @property
     def output_weight(self) -> Tensor:

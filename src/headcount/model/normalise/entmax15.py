@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from headcount.model.entmax import entmax15
+from headcount.model.normalise._exact import ExactAlpha
 
 
-class Normaliser(nn.Module):
+class Normaliser(ExactAlpha):
     """Map scores to weights by 1.5-entmax; arguments and result as in `softmax.Normaliser`."""
 
-    def __init__(self, heads: int) -> None:
-        super().__init__()
+    ALPHA = 1.5
 
     def forward(self, scores: Tensor, mask: Tensor | None) -> Tensor:
         """Normalise over keys."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+
+from headcount.model.normalise._exact import ExactAlpha
 
 
-class Normaliser(nn.Module):
+class Normaliser(ExactAlpha):
     """Map scores to weights by softmax, in float32 at least."""
 
-    def __init__(self, heads: int) -> None:
-        super().__init__()
+    ALPHA = 1.0
 
     def forward(self, scores: Tensor, mask: Tensor | None) -> Tensor:
         """Normalise over keys.
