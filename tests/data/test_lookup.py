@@ -18,5 +18,9 @@ def test_nearest_by_rare_words_in_any_chunking(monkeypatch: pytest.MonkeyPatch, 
     assert lookup(SOURCES, TARGETS, asked) == ["die Katze", "der alte Hund", ""]
 
 
+def test_order_of_characters_counts_where_no_space_makes_words() -> None:
+    assert lookup(["京東都は", "東京都は"], ["wrong", "right"], ["東京"]) == ["right"]
+
+
 def test_a_training_source_finds_its_own_target() -> None:
     assert lookup(SOURCES[:3], TARGETS[:3], SOURCES[:3]) == TARGETS[:3]

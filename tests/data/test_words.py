@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headcount.data.words import length, normalise, words
+from headcount.data.words import length, normalise, terms, unspaced, words
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,19 @@ def test_words(text: str, expected: list[str]) -> None:
 def test_two_unspaced_characters_weigh_as_one_word() -> None:
     assert length("I like cats very much.") == 6
     assert length("私は猫が大好きです。") == 6
+
+
+def test_a_text_is_looked_up_by_words_and_by_pairs_of_unspaced_characters() -> None:
+    assert terms("I like cats.") == words("I like cats.")
+    assert sorted(terms("猫は Tom が")) == sorted(["猫", "は", "tom", "が", "猫は"])
+    assert [unspaced(word) for word in ("猫", "ア", "cat", "。", "猫は", "")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_normalise_ignores_case_marks_and_spacing() -> None:

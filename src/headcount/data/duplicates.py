@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from headcount.data.words import normalise
+from headcount.data.words import normalise, unspaced
 
 
 def near_duplicates(test: Sequence[str], train: Iterable[str]) -> list[int]:
     """Return the indices of test sentences with a train sentence one word away: substituted, inserted or deleted.
 
-    Case, punctuation and spacing play no role. Sentences without a common word are never near. Only the test
-    sentences are kept as an index, so a large training text costs time but no memory.
+    In a script without spaces one or two neighbouring characters make a word. Case, punctuation and spacing play no
+    role. Sentences without a common word are never near. Only the test sentences are kept as an index, so a large
+    training text costs time but no memory.
     """
     whole: dict[str, set[int]] = defaultdict(set)
     shortened: dict[str, set[int]] = defaultdict(set)  # one word left out
@@ -33,6 +34,9 @@ def near_duplicates(test: Sequence[str], train: Iterable[str]) -> list[int]:
 
 
 def _deletions(text: str) -> list[tuple[int, str]]:
-    """Return the place of each word and the text without it, as long as a word is left."""
-    words = text.split(" ")
-    return [(place, " ".join(words[:place] + words[place + 1 :])) for place in range(len(words)) if len(words) > 1]
+    """Return the place of each word and the text without it, as long as something is left."""
+    units = text.split(" ")
+    single = [unspaced(unit) for unit in units]
+    gaps = [(place, place + 1) for place in range(len(units))]
+    gaps += [(place, place + 2) for place in range(len(units) - 1) if single[place] and single[place + 1]]
+    return [(start, " ".join(units[:start] + units[end:])) for start, end in gaps if end - start < len(units)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from headcount.data.words import words
+from headcount.data.words import terms
 
 _CELLS = 1 << 24
 """Similarities held in memory at a time."""
@@ -18,9 +18,9 @@ def lookup(train_sources: Sequence[str], train_targets: Sequence[str], test_sour
 
     The earliest of equals wins. A test source that shares no word with the training text gets an empty line.
     """
-    vectorizer = TfidfVectorizer(analyzer=words, dtype=np.float32)
-    train = vectorizer.fit_transform(train_sources)  # [train, word], rows of length 1
-    test = vectorizer.transform(test_sources)  # [test, word]
+    vectorizer = TfidfVectorizer(analyzer=terms, dtype=np.float32)
+    train = vectorizer.fit_transform(train_sources)  # [train, term], rows of length 1
+    test = vectorizer.transform(test_sources)  # [test, term]
     rows = max(1, _CELLS // train.shape[0])
     found: list[str] = []
     for start in range(0, test.shape[0], rows):

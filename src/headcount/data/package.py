@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import logging
 import os
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,9 @@ from headcount.errors import UserError
 from headcount.files import atomic_path
 
 LOG = logging.getLogger(__name__)
+
+CACHE_VARIABLE = "HEADCOUNT_CACHE"
+"""Environment variable that takes the place of a source's `cache`, so that a machine needs no config of its own."""
 
 _PATIENCE_SECONDS = 900
 """Longest wait for another process that downloads the same package."""
@@ -85,14 +89,34 @@ def fetch(package: Package, cache: Path, download: Download) -> Path:
         return path
     writable(cache)
     cache.mkdir(parents=True, exist_ok=True)
-    lock = cache / f"{package.cached_name}.lock"
+    with exclusive(cache / f"{package.cached_name}.lock"):
+        return cached(package, cache) or _extract(package, cache, download)
+
+
+def cache_folder(configured: str) -> Path:
+    """Return the folder that keeps downloads: the environment's, else the configured one."""
+    return Path(os.environ.get(CACHE_VARIABLE) or configured).expanduser()
+
+
+@contextlib.contextmanager
+def exclusive(lock: Path) -> Iterator[None]:
+    """Let one process at a time download; the others wait for it.
+
+    Raises:
+        UserError: the wait was too long.
+
+    """
+    waiting = FileLock(lock, timeout=_PATIENCE_SECONDS)
     try:
-        with FileLock(lock, timeout=_PATIENCE_SECONDS):
-            return cached(package, cache) or _extract(package, cache, download)
+        waiting.acquire()
     except Timeout:
         raise UserError(
             f"{lock}: another process has been downloading for {_PATIENCE_SECONDS} seconds; stop it and run again"
         ) from None
+    try:
+        yield
+    finally:
+        waiting.release()
 
 
 def writable(cache: Path) -> None:

@@ -14,11 +14,12 @@ import numpy as np
 import sentencepiece
 
 from headcount import registry
-from headcount.data.corpus import PARTS, clean, split
+from headcount.data.corpus import clean
 from headcount.data.duplicates import near_duplicates
 from headcount.data.encoded import Encoded
 from headcount.data.lookup import lookup
 from headcount.data.packing import pack, useful_share
+from headcount.data.split import PARTS, split
 from headcount.data.subword import Subword, round_trip, train_subword
 from headcount.data.text import EXAMPLES, Pairs
 from headcount.errors import UserError
@@ -80,12 +81,16 @@ def prepare(study: Study, out: Path) -> dict[str, Any]:
     pairs = clean(registry.load("data.sources", settings.source).read(settings), settings)
     _report(pairs)
     cut = split(pairs, settings)
+    for reason, unused in cut.unused.items():
+        LOG.info("left out: %s x %s", f"{len(unused):,}", reason)
+        for index in unused:
+            pairs.drops.add(reason, pairs.rows[index])
     parts = {part: pairs.select(cut.parts[part]) for part in PARTS}
     for part in PARTS:
         _write_texts(layout, part, parts[part])
     train, test = parts["train"], parts["test"]
     sides = [layout.text("train", side) for side in ("source", "target")]
-    train_subword(sides, layout.subword, study.subword.vocabulary, settings.split_seed)
+    train_subword(sides, layout.subword, **study.subword.model_dump(), seed=settings.split_seed)
     subword = Subword(layout.subword)
     encoded = {part: _encode(layout, part, parts[part], subword) for part in PARTS}
     near = near_duplicates(test.sources, train.sources)
@@ -97,7 +102,7 @@ def prepare(study: Study, out: Path) -> dict[str, Any]:
         "licence": pairs.licence,
         "attribution": pairs.attribution,
         "origin": pairs.origin,
-        "pairs": len(pairs),
+        "pairs": sum(map(len, parts.values())),
         "corpus_sha256": _hash(_text(f"{s}\t{t}" for s, t in zip(pairs.sources, pairs.targets, strict=True))),
         "dropped": pairs.dropped,
         "dropped_examples": pairs.examples,

@@ -24,11 +24,11 @@ _LONGEST_LINE = 1 << 20
 """Bytes; SentencePiece silently skips lines of more than 4,192 unless told otherwise."""
 
 
-def train_subword(files: Sequence[Path], out: Path, vocabulary: int, seed: int) -> int:
+def train_subword(files: Sequence[Path], out: Path, *, vocabulary: int, character_coverage: float, seed: int) -> int:
     """Learn BPE over all lines of `files` together and write the model to `out`; return its number of pieces.
 
     One thread, every line, no sampling and no file name inside: equal text gives equal bytes anywhere. Nothing is
-    normalised, so decoding gives back what was encoded.
+    normalised, so decoding gives back what was encoded, if `character_coverage` is 1.
 
     Raises:
         UserError: nothing to learn from, or `subword.vocabulary` is out of reach; the message gives the limit.
@@ -48,7 +48,7 @@ def train_subword(files: Sequence[Path], out: Path, vocabulary: int, seed: int) 
             model_writer=model,
             model_type="bpe",
             vocab_size=vocabulary,
-            character_coverage=1.0,
+            character_coverage=character_coverage,
             normalization_rule_name="identity",
             remove_extra_whitespaces=False,
             max_sentence_length=_LONGEST_LINE,
@@ -83,7 +83,7 @@ def _explain(message: str, vocabulary: int, lines: list[str]) -> str:
     if found := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
         return (
             f"subword.vocabulary: {vocabulary} is too small: the characters of the text and the special pieces alone "
-            f"need {found[1]}"
+            f"need {found[1]}; raise it, or lower subword.character_coverage"
         )
     return f"subword.vocabulary: {vocabulary}: SentencePiece failed: {message}"
 

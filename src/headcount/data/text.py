@@ -72,6 +72,8 @@ class Pairs:
     """CoNLL-U block of each source sentence, where the corpus has gold trees."""
     alignments: list[str] | None = None
     """Gold word links `source-target`, both from 0, of each pair."""
+    documents: list[str] | None = None
+    """Document of each pair, where a corpus has documents; the split keeps them whole."""
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -95,6 +97,7 @@ class Pairs:
             rows=[self.rows[i] for i in indices],
             trees=None if self.trees is None else [self.trees[i] for i in indices],
             alignments=None if self.alignments is None else [self.alignments[i] for i in indices],
+            documents=None if self.documents is None else [self.documents[i] for i in indices],
         )
 
 

