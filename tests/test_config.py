@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.config import Study, parse, read
+from headcount.config import Study, parse, read, studies
 from headcount.errors import UserError
 
 ROOT = Path(__file__).parents[1]
@@ -52,6 +52,19 @@ def test_every_fault_is_reported_in_one_line():
         ({"study": "../escape"}, "study"),
         ({"entmax": {"normalisers": ["sofmax"]}}, "entmax.normalisers.0"),
         ({"data": None}, "data"),
+        ({"l0": {"target_heads_encoder": [25]}}, "l0.target_heads_encoder"),
+        ({"l0": {"scratch_all": [0.5]}}, "l0.scratch_all"),
+        ({"l0": {"normalisers": ["sparsemax"]}}, "l0.normalisers"),
+        ({"methods": ["lottery"], "lottery": {"normalisers": ["entmax15"]}}, "lottery.normalisers"),
+        ({"roles": {"removal": True}}, "roles.removal"),
+        ({"entmax": {"mixed": {"softmax": {}}}}, "entmax.mixed"),
+        ({"entmax": {"mixed": {"mine": {"encoder": "sofmax"}}}}, "entmax.mixed.mine.encoder"),
+        ({"entmax": {"mixed": {"mine": {"encodr": "softmax"}}}}, "entmax.mixed.mine.encodr: unknown key; did you"),
+        ({"corpora": {"en-de": {}}}, "corpora.en-de"),
+        ({"corpora": {"../x": {}}}, "corpora.../x"),
+        ({"corpora": {"en-fr": {"study": "x"}}}, "corpora.en-fr.study"),
+        ({"corpora": {"en-fr": {"data": {"sorce": "x"}}}}, "corpora.en-fr.data.sorce: unknown key; did you mean"),
+        ({"corpora": {"en-fr": {"model": {"heads": 7}}}}, "corpora.en-fr.model"),
     ],
 )
 def test_faults_name_their_path(values: dict, path: str):
@@ -100,3 +113,13 @@ def test_overrides_merge_mappings_and_replace_lists(tmp_path: Path):
     override.write_text("model: {heads: 16}\nseeds: [7]\n")
     study = read(ROOT / "config.yaml", override)
     assert (study.model.heads, study.model.width, study.seeds) == (16, Study().model.width, (7,))
+
+
+def test_a_further_corpus_differs_in_its_own_keys_only():
+    main = parse({"corpora": {"en-fr": {"data": {"target_language": "fr"}, "methods": []}}, "seeds": [3]})
+    assert list(studies(main)) == ["en-de", "en-fr"]
+    other = studies(main)["en-fr"].model_dump(exclude={"corpora"})
+    expected = main.model_dump(exclude={"corpora"})
+    expected["data"]["target_language"] = "fr"
+    expected["methods"] = ()
+    assert other == expected

@@ -7,7 +7,8 @@ import json
 import pytest
 
 from headcount.config import Study, parse
-from headcount.plan import cpu_seconds, data_settings, runs, updates
+from headcount.estimate import cpu_seconds, updates
+from headcount.plan import data_settings, runs
 
 
 def test_parents_stand_before_their_children_and_ids_are_unique():
@@ -77,3 +78,54 @@ def test_estimated_cost_grows_with_the_model():
     run, study = runs(Study())["baseline-s1"], Study()
     small, large = study.model.model_dump(), {**study.model.model_dump(), "width": 256}
     assert 0 < cpu_seconds(run, 4000, small) < cpu_seconds(run, 4000, large) < cpu_seconds(run, 8000, large)
+
+
+VOITA = {
+    "methods": ["l0"],
+    "analyses": ["roles"],
+    "roles": {"removal": True},
+    "l0": {
+        "penalties_encoder": [0.01],
+        "penalties_all": [0.02],
+        "target_heads_encoder": [6],
+        "scratch_all": [0.02],
+        "random_encoder": [0.01],
+    },
+}
+
+
+def test_controls_hang_on_the_run_whose_heads_they_copy_or_count():
+    plan = runs(parse(VOITA))
+    assert plan["scratch-all-0.02-s1"].parents == ("l0-all-0.02-s1",)
+    assert plan["random-encoder-0.01-s1"].parents == ("baseline-s1", "l0-encoder-0.01-s1")
+    assert plan["unnamed-encoder-s1"].parents == plan["named-encoder-s1"].parents == ("baseline-s1",)
+    assert plan["l0-encoder-6h-s1"].settings["l0"]["target_heads"] == 6
+    assert updates(plan["random-encoder-0.01-s1"]) == Study().l0.updates
+
+
+def test_a_further_corpus_has_runs_of_its_own_and_leaves_the_others_alone():
+    alone = runs(parse({"methods": ["l0"]}))
+    other = {"data": {"target_language": "fr"}, "methods": [], "training": {"updates": 900}}
+    plan = runs(parse({"methods": ["l0"], "corpora": {"en-fr": other}}))
+    assert {name: plan[name].canonical for name in alone} == {name: run.canonical for name, run in alone.items()}
+    assert set(plan) - set(alone) == {"en-fr-baseline-s1"}
+    assert plan["en-fr-baseline-s1"].corpus == "en-fr"
+    assert plan["en-fr-baseline-s1"].settings["training"]["updates"] == 900
+
+
+def test_a_sparse_model_is_pruned_under_its_own_name():
+    study = parse({"methods": ["entmax", "l0", "lottery"], "l0": {"normalisers": ["entmax15"]},
+                   "lottery": {"normalisers": ["softmax", "entmax15"]}})  # fmt: skip
+    plan = runs(study)
+    assert plan["entmax15-l0-all-0-s1"].parents == ("entmax15-s1",)
+    assert plan["entmax15-ticket-36-s1"].parents == ("entmax15-s1", "entmax15-round-04-s1")
+    assert plan["entmax15-reinit-36-s1"].settings["model"]["normalisers"]["encoder"] == "entmax15"
+    assert plan["entmax15-s1"].settings["keep_update"] == study.lottery.rewind_update
+    assert plan["entmax_alpha-s1"].settings["keep_update"] == 0
+
+
+def test_a_mixed_model_names_the_normaliser_of_each_attention_type():
+    mixed = {"cross15": {"decoder_cross": "entmax15"}}
+    plan = runs(parse({"entmax": {"mixed": mixed}}))
+    expected = {"encoder": "softmax", "decoder_self": "softmax", "decoder_cross": "entmax15"}
+    assert plan["cross15-s1"].settings["model"]["normalisers"] == expected

@@ -6,6 +6,7 @@ Every key carries its description; `config.yaml`, the JSON schema and `docs/conf
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -17,28 +18,41 @@ from headcount.errors import UserError
 from headcount.messages import describe
 from headcount.settings import (
     L0,
+    NORMALISERS,
     Data,
     Entmax,
     Evaluation,
     Integers,
     Lottery,
     Model,
+    Relevance,
+    Roles,
     Section,
     Subword,
     Tracking,
     Training,
 )
 
+NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
+"""What studies and corpora may be called: they name folders."""
+
+SHARED = ("study", "corpora", "tracking")
+"""Keys that are the same for every corpus of a study."""
+
 
 class Study(Section):
-    """A study: one corpus, one model, the chosen methods, some seeds."""
+    """A study: a corpus and perhaps further ones, a model, the chosen methods and analyses, some seeds."""
 
-    study: str = Field(
-        "default", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="name, also the folder in results/"
-    )
+    study: str = Field("default", pattern=f"^{NAME}$", description="name, also the folder in results/")
     seeds: Integers = Field((1,), min_length=1, description="every method is repeated for each seed")
     methods: tuple[Literal["l0", "lottery", "entmax"], ...] = Field(
         ("l0", "lottery", "entmax"), description="what is run beside the baseline"
+    )
+    analyses: tuple[Literal["roles", "relevance"], ...] = Field(
+        (), description="what is asked of the heads of every model that was trained with all of them"
+    )
+    corpora: dict[str, dict[str, Any]] = Field(
+        {}, description="further corpora, each with runs of its own: name: {any keys of this file that differ for it}"
     )
     data: Data = Data()
     subword: Subword = Subword()
@@ -47,14 +61,21 @@ class Study(Section):
     l0: L0 = L0()
     lottery: Lottery = Lottery()
     entmax: Entmax = Entmax()
+    roles: Roles = Roles()
+    relevance: Relevance = Relevance()
     evaluation: Evaluation = Evaluation()
     tracking: Tracking = Tracking()
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
-        faults = [*self._seed_faults(), *self._penalty_faults(), *self._training_faults()]
+        faults = [*self._seed_faults(), *self._l0_faults(), *self._training_faults(), *self._normaliser_faults()]
         if "lottery" in self.methods:
             faults += self._lottery_faults()
+        if self.roles.removal and "roles" not in self.analyses:
+            faults.append(
+                "roles.removal: needs the analysis `roles`, which says what the heads are; add it to analyses"
+            )
+        faults += self._corpora_faults()
         files = self.data.files
         if self.data.source == "files" and bool(files.tsv) == bool(files.source and files.target):
             faults.append("data.files: give either tsv, or source and target")
@@ -66,13 +87,60 @@ class Study(Section):
         if len(set(self.seeds)) < len(self.seeds):
             yield f"seeds: {list(self.seeds)} names a seed twice"
 
-    def _penalty_faults(self) -> Iterator[str]:
-        for name in ("penalties_encoder", "penalties_all"):
-            values = getattr(self.l0, name)
-            if any(value < 0 for value in values):
-                yield f"l0.{name}: {list(values)} must not be negative"
-            if len(set(values)) < len(values):
-                yield f"l0.{name}: {list(values)} names a value twice"
+    @property
+    def corpus(self) -> str:
+        """The name of the main corpus, its two languages."""
+        return f"{self.data.source_language}-{self.data.target_language}"
+
+    @property
+    def needs_parser(self) -> bool:
+        """Whether trees are asked of the parser: the analysis needs them, none are given, and it knows the language."""
+        given = bool(self.roles.trees) or self.data.source == "synthetic"
+        speaks = self.roles.parser.split("_")[0] == self.data.source_language  # spaCy's models are named so
+        return "roles" in self.analyses and not given and speaks
+
+    def _heads(self) -> dict[str, int]:
+        """Heads that each L0 scope gates."""
+        model = self.model
+        encoder = model.layers_encoder * model.heads
+        return {"encoder": encoder, "all": encoder + 2 * model.layers_decoder * model.heads}
+
+    def _l0_faults(self) -> Iterator[str]:
+        for scope in self.l0.scopes:
+            heads = self._heads()[scope]
+            listed = {name: getattr(self.l0, f"{name}_{scope}") for name in ("penalties", "target_heads")}
+            for name, values in listed.items():
+                if any(value < 0 for value in values):
+                    yield f"l0.{name}_{scope}: {list(values)} must not be negative"
+                if len(set(values)) < len(values):
+                    yield f"l0.{name}_{scope}: {list(values)} names a value twice"
+            if any(value > heads for value in listed["target_heads"]):
+                yield f"l0.target_heads_{scope}: {list(listed['target_heads'])} asks for more than {heads} heads"
+            for name in ("scratch", "random"):
+                twins = getattr(self.l0, f"{name}_{scope}")
+                if strange := [value for value in twins if value not in {0.0, *listed["penalties"]}]:
+                    yield f"l0.{name}_{scope}: {strange} is no value of l0.penalties_{scope}"
+
+    def _normaliser_faults(self) -> Iterator[str]:
+        trained = ("softmax", *self.entmax.normalisers, *self.entmax.mixed)
+        if clash := set(self.entmax.mixed) & {*NORMALISERS, "baseline", "lookup"}:
+            yield f"entmax.mixed: {', '.join(sorted(clash))} is taken; give the model another name"
+        for section in ("l0", "lottery"):
+            for name in getattr(self, section).normalisers:
+                if name not in trained:
+                    yield f"{section}.normalisers: {name!r} is not trained; allowed: {', '.join(trained)}"
+                elif name != "softmax" and section in self.methods and "entmax" not in self.methods:
+                    yield f"{section}.normalisers: {name!r} needs the method entmax; add it to methods"
+
+    def _corpora_faults(self) -> Iterator[str]:
+        for name in self.corpora:
+            if not re.fullmatch(NAME, name) or name == self.corpus:
+                yield f"corpora.{name}: not a name for a further corpus; letters, digits and ._- but not {self.corpus}"
+                continue
+            try:
+                _other(self, name)
+            except UserError as error:
+                yield from (f"corpora.{name}.{line}" for line in str(error).splitlines())
 
     def _training_faults(self) -> Iterator[str]:
         training = self.training
@@ -86,7 +154,7 @@ class Study(Section):
                 f"lottery.rewind_update: {lottery.rewind_update} plus round_updates {lottery.round_updates} "
                 f"exceeds training.updates {updates}"
             )
-        total = (self.model.layers_encoder + 2 * self.model.layers_decoder) * self.model.heads
+        total = self._heads()["all"]
         reached = list(range(total - lottery.heads_per_round, 0, -lottery.heads_per_round))
         for kept in lottery.tickets:
             if kept not in reached:
@@ -94,6 +162,20 @@ class Study(Section):
                     f"lottery.tickets: {kept} of {total} heads is not reached by rounds of "
                     f"{lottery.heads_per_round}; allowed: {', '.join(map(str, reached))}"
                 )
+
+
+def studies(study: Study) -> dict[str, Study]:
+    """Return the complete settings of each corpus by its name, the main corpus first."""
+    return {study.corpus: study, **{name: _other(study, name) for name in study.corpora}}
+
+
+def _other(study: Study, name: str) -> Study:
+    """Return the settings of a further corpus: those of the main one with the keys that differ."""
+    override = study.corpora[name]
+    if shared := [key for key in SHARED if key in override]:
+        raise UserError("\n".join(f"{key}: is the same for all corpora of a study" for key in shared))
+    main = study.model_dump(mode="json", exclude={"corpora"})
+    return parse(_merge(main, override))
 
 
 def parse(values: Mapping[str, Any]) -> Study:

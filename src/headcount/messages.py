@@ -40,6 +40,8 @@ def _keys_at(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
     """Return the allowed keys of the section that `path` leads to."""
     current = model
     for part in path:
+        if str(part) not in current.model_fields:
+            continue  # the name of an entry in a mapping, or its place in a list
         annotation = current.model_fields[str(part)].annotation
         candidates = (annotation, *get_args(annotation))
         current = next(c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel))

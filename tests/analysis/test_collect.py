@@ -52,9 +52,12 @@ def test_columns_that_readers_rely_on(tables: dict[str, pd.DataFrame]) -> None:
         "decode_seconds_per_sentence speedup train_seconds tokens"
     )
     assert set(committed.split()) <= set(tables["runs"].columns)
-    assert tuple(tables["curves"].columns) == ("run", "update", "metric", "value")
-    assert tuple(tables["gates"].columns) == ("run", "update", "attention", "layer", "head", "open_probability")
-    assert tuple(tables["heads"].columns) == ("run", "method", "attention", "layer", "head", "kept")
+    assert tuple(tables["curves"].columns) == ("run", "corpus", "update", "metric", "value")
+    assert tuple(tables["gates"].columns) == (
+        *("run", "corpus", "update"),
+        *("attention", "layer", "head", "open_probability"),
+    )
+    assert tuple(tables["heads"].columns) == ("run", "corpus", "method", "attention", "layer", "head", "kept")
 
 
 def test_heads_are_counted_once(tables: dict[str, pd.DataFrame]) -> None:
@@ -62,6 +65,22 @@ def test_heads_are_counted_once(tables: dict[str, pd.DataFrame]) -> None:
     expected = tables["runs"].set_index("run")["heads"].drop("lookup")
     assert (kept["size"] == 72).all()
     assert kept["sum"].sort_index().eq(expected.sort_index()).all()
+
+
+def test_every_corpus_has_its_own_runs_heads_and_lookup(tmp_path: Path) -> None:
+    other = {"data": {"target_language": "fr"}, "methods": ["l0"], "seeds": [1], "model": {"layers_encoder": 2}}
+    ids = write_study(tmp_path / "study", settings(methods=("l0",), seeds=(1, 2), corpora={"en-fr": other}))
+    collect(tmp_path / "study", tmp_path / "tables", ids)
+    runs = pd.read_csv(tmp_path / "tables" / "runs.csv")
+    assert list(runs["corpus"].drop_duplicates()) == ["en-de", "en-fr"]
+    assert runs.groupby("corpus")["run"].apply(lambda names: names.iloc[-1]).to_dict() == {
+        "en-de": "lookup",
+        "en-fr": "en-fr-lookup",
+    }
+    assert set(runs.loc[runs["corpus"] == "en-fr", "seed"].dropna()) == {1}
+    assert runs.loc[runs["method"] == "l0", "parent"].isin(["baseline-s1", "baseline-s2", "en-fr-baseline-s1"]).all()
+    heads = pd.read_csv(tmp_path / "tables" / "heads.csv")
+    assert heads.groupby("run").size().loc[["baseline-s1", "en-fr-baseline-s1"]].tolist() == [72, 64]
 
 
 def test_curves_have_one_value_each_and_flag_what_was_no_number(tables: dict[str, pd.DataFrame]) -> None:

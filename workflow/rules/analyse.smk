@@ -6,8 +6,8 @@ rule analyse:
             f"{RUNS}/{{run}}/heads.json",
             run=[name for name in PLAN if name not in models()],
         ),
-        lookup=f"{DATA}/lookup.score.json",
-        speed=expand(f"{STUDY}/speed-s{{seed}}.json", seed=SETTINGS.seeds),
+        lookup=expand(f"{DATA}/lookup.score.json", corpus=list(CORPORA)),
+        speed=[f"{STUDY}/speed/{name}-s{seed}.json" for name, of in CORPORA.items() for seed in of.seeds],
     output:
         runs=f"{TABLES}/runs.csv",
         curves=f"{TABLES}/curves.csv",

@@ -24,9 +24,11 @@ try:
 except headcount.errors.UserError as error:
     raise WorkflowError(f"the configuration has faults:\n{error}") from None
 
+CORPORA = headcount.config.studies(SETTINGS)  # the complete settings of each corpus by its name, the main one first
 PLAN = headcount.plan.runs(SETTINGS)
 STUDY = f"results/{SETTINGS.study}"
-RUNS, DATA, TABLES, FIGURES, LOGS = (f"{STUDY}/{name}" for name in ("runs", "data", "tables", "figures", "logs"))
+RUNS, TABLES, FIGURES, LOGS = (f"{STUDY}/{name}" for name in ("runs", "tables", "figures", "logs"))
+DATA = f"{STUDY}/data/{{corpus}}"
 
 # What each figure belongs to, and the method without which there is nothing to draw.
 FIGURE_PAPERS = {
@@ -69,33 +71,43 @@ def parents(wildcards):
     return [f"{RUNS}/{parent}" for parent in PLAN[wildcards.run].parents]
 
 
-def text_files():
+def own(wildcards):
+    """Return the complete settings of the corpus that the wildcard `corpus` names, or that of the run."""
+    return CORPORA[wildcards.corpus if hasattr(wildcards, "corpus") else PLAN[wildcards.run].corpus]
+
+
+def data_folder(wildcards):
+    """Return the folder of the corpus that the run is trained on."""
+    return DATA.format(corpus=PLAN[wildcards.run].corpus)
+
+
+def of_corpus(*names):
+    """Return a function from a run to the named files of its corpus."""
+    return lambda wildcards: [f"{data_folder(wildcards)}/{name}" for name in names]
+
+
+def text_files(wildcards):
     """Return the user's own text files, if the corpus is made of them: an edited text is prepared again."""
-    files = SETTINGS.data.files
-    return [path for path in (files.source, files.target, files.tsv) if path and SETTINGS.data.source == "files"]
+    data = own(wildcards).data
+    files = (data.files.source, data.files.target, data.files.tsv)
+    return [path for path in files if path and data.source == "files"]
 
 
 def training_inputs(wildcards):
     """Return what a training reads: the encoded corpus, and of each parent the file that its stage takes over."""
-    files = [
-        f"{DATA}/subword.model",
-        f"{DATA}/encoded/train.npz",
-        f"{DATA}/encoded/dev.npz",
-    ]
+    files = of_corpus("subword.model", "encoded/train.npz", "encoded/dev.npz")(wildcards)
     run = PLAN[wildcards.run]
     for parent in map(PLAN.get, run.parents):
+        names = ["model.json"]
         if parent.stage == "lottery_round":
-            files.append(f"{RUNS}/{parent.run}/heads.json")
-        elif run.stage == "finetune_l0":
-            files += [
-                f"{RUNS}/{parent.run}/model.safetensors",
-                f"{RUNS}/{parent.run}/model.json",
-            ]
-        else:
-            files += [
-                f"{RUNS}/{parent.run}/rewind.pt",
-                f"{RUNS}/{parent.run}/model.json",
-            ]
+            names = ["heads.json"]
+        elif run.stage in ("lottery_round", "train_ticket"):
+            names.append("rewind.pt")
+        elif parent.has_all_heads:
+            names.append("model.safetensors")
+        if run.method in ("named", "unnamed"):
+            names.append("roles.json")
+        files += [f"{RUNS}/{parent.run}/{name}" for name in names]
     return files
 
 
@@ -109,6 +121,8 @@ STAGE_CODE = {
         f"pruning.scorers.{SETTINGS.lottery.scorer}",
     ),
     "finetune_l0": ("stages.begin.l0",),
+    "train_scratch": ("stages.begin.scratch",),
+    "finetune_removed": ("stages.begin.removed",),
 }
 
 
@@ -120,24 +134,41 @@ def stage_code(wildcards):
     return code("stages.train", *STAGE_CODE[run.stage], *plugins)
 
 
-def models(seed=None):
-    """Return the names of the runs that end in a model."""
-    return [run.run for run in PLAN.values() if run.trains_a_model and seed in (None, run.seed)]
+def models(place=None):
+    """Return the names of the runs that end in a model, all or those of one corpus and seed."""
+    return [run.run for run in PLAN.values() if run.trains_a_model and place in (None, (run.corpus, str(run.seed)))]
 
 
 def baseline_hypotheses(wildcards):
-    """Return the translations of the seed's baseline, for the paired bootstrap."""
-    return f"{RUNS}/{headcount.plan.baseline_of(PLAN[wildcards.run].seed)}/test.hypotheses"
+    """Return the translations of the baseline of the run's corpus and seed, for the paired bootstrap."""
+    run = PLAN[wildcards.run]
+    first = models((run.corpus, str(run.seed)))[0]
+    return f"{RUNS}/{first}/test.hypotheses"
 
 
 def models_of_seed(wildcards):
-    """Return the weights of every model of one seed."""
-    return [f"{RUNS}/{run}/model.safetensors" for run in models(int(wildcards.seed))]
+    """Return the names of the models of one corpus and seed, the baseline first."""
+    return models((wildcards.corpus, wildcards.seed))
+
+
+def dense():
+    """Return the runs that were trained from scratch with all heads."""
+    return [run.run for run in PLAN.values() if run.has_all_heads]
+
+
+def asked(analysis):
+    """Return the runs whose heads an analysis is asked of: dense models, for roles also what is left in the encoder."""
+    return [
+        run.run
+        for run in PLAN.values()
+        if analysis in CORPORA[run.corpus].analyses
+        and (run.has_all_heads or (analysis == "roles" and run.trains_a_model and run.scope == "encoder"))
+    ]
 
 
 def observed():
-    """Return the runs whose attention is recorded: those that were trained from scratch with all heads."""
-    return [run.run for run in PLAN.values() if run.stage in ("train_baseline", "train_entmax")]
+    """Return the runs whose attention is recorded."""
+    return list(dict.fromkeys([*dense(), *asked("roles")]))
 
 
 def figure_files():

@@ -1,33 +1,36 @@
 rule prepare:
     input:
-        text_files(),
+        text_files,
     output:
         manifest=report(
             f"{DATA}/manifest.json",
             caption="../report/corpus.rst",
             category="corpus",
-            labels={"file": "manifest", "study": SETTINGS.study},
+            labels={"file": "manifest", "corpus": "{corpus}", "study": SETTINGS.study},
         ),
         subword=f"{DATA}/subword.model",
-        encoded=expand(f"{DATA}/encoded/{{part}}.npz", part=["train", "dev", "test"]),
+        encoded=expand(f"{DATA}/encoded/{{part}}.npz", part=["train", "dev", "test"], allow_missing=True),
         text=expand(
             f"{DATA}/corpus/{{part}}.{{side}}",
             part=["train", "dev", "test"],
             side=["source", "target"],
+            allow_missing=True,
         ),
         near_duplicates=f"{DATA}/near_duplicates.json",
         lookup=f"{DATA}/lookup.hypotheses",
     log:
-        f"{LOGS}/prepare.log",
+        f"{LOGS}/prepare/{{corpus}}.log",
     benchmark:
-        f"{LOGS}/prepare.benchmark.tsv"
+        f"{LOGS}/prepare/{{corpus}}.benchmark.tsv"
+    wildcard_constraints:
+        corpus="|".join(map(re.escape, CORPORA)),
     conda:
         "../../envs/core.yaml"
     params:
-        settings=headcount.plan.data_settings(SETTINGS),
-        code=code("data.prepare", f"data.sources.{SETTINGS.data.source}"),
-        folder=lambda wildcards: DATA,
+        settings=lambda wildcards: headcount.plan.data_settings(own(wildcards)),
+        code=lambda wildcards: code("data.prepare", f"data.sources.{own(wildcards).data.source}"),
+        folder=lambda wildcards: DATA.format(corpus=wildcards.corpus),
     message:
-        "prepare: corpus, split, subword model"
+        "prepare: {wildcards.corpus}: corpus, split, subword model"
     shell:
         "python -m headcount prepare --settings {params.settings:q} --out {params.folder} > {log} 2>&1"

@@ -2,8 +2,8 @@ rule translate:
     input:
         weights=f"{RUNS}/{{run}}/model.safetensors",
         shape=f"{RUNS}/{{run}}/model.json",
-        subword=f"{DATA}/subword.model",
-        text=f"{DATA}/corpus/test.source",
+        subword=of_corpus("subword.model"),
+        text=of_corpus("corpus/test.source"),
     output:
         hypotheses=f"{RUNS}/{{run}}/test.hypotheses",
     log:
@@ -16,11 +16,11 @@ rule translate:
         "../../envs/core.yaml"
     threads: 1
     params:
-        beam=SETTINGS.evaluation.beam,
-        length_penalty=SETTINGS.evaluation.length_penalty,
-        length_ratio=SETTINGS.evaluation.length_ratio,
-        length_extra=SETTINGS.evaluation.length_extra,
-        sentences_per_batch=SETTINGS.evaluation.sentences_per_batch,
+        beam=lambda wildcards: own(wildcards).evaluation.beam,
+        length_penalty=lambda wildcards: own(wildcards).evaluation.length_penalty,
+        length_ratio=lambda wildcards: own(wildcards).evaluation.length_ratio,
+        length_extra=lambda wildcards: own(wildcards).evaluation.length_extra,
+        sentences_per_batch=lambda wildcards: own(wildcards).evaluation.sentences_per_batch,
         code=code("stages.translate"),
         folder=folder,
     message:
@@ -36,8 +36,8 @@ rule score:
     input:
         hypotheses=f"{RUNS}/{{run}}/test.hypotheses",
         baseline=baseline_hypotheses,
-        references=f"{DATA}/corpus/test.target",
-        near_duplicates=f"{DATA}/near_duplicates.json",
+        references=of_corpus("corpus/test.target"),
+        near_duplicates=of_corpus("near_duplicates.json"),
     output:
         score=f"{RUNS}/{{run}}/score.json",
     log:
@@ -47,8 +47,8 @@ rule score:
     conda:
         "../../envs/core.yaml"
     params:
-        tokenizer=SETTINGS.evaluation.bleu_tokenizer,
-        samples=SETTINGS.evaluation.bootstrap_samples,
+        tokenizer=lambda wildcards: own(wildcards).evaluation.bleu_tokenizer,
+        samples=lambda wildcards: own(wildcards).evaluation.bootstrap_samples,
         code=code("stages.score"),
     message:
         "score: {wildcards.run}"
@@ -66,15 +66,17 @@ rule score_lookup:
     output:
         score=f"{DATA}/lookup.score.json",
     log:
-        f"{LOGS}/score/lookup.log",
+        f"{LOGS}/score/lookup-{{corpus}}.log",
+    wildcard_constraints:
+        corpus="|".join(map(re.escape, CORPORA)),
     conda:
         "../../envs/core.yaml"
     params:
-        tokenizer=SETTINGS.evaluation.bleu_tokenizer,
-        samples=SETTINGS.evaluation.bootstrap_samples,
+        tokenizer=lambda wildcards: own(wildcards).evaluation.bleu_tokenizer,
+        samples=lambda wildcards: own(wildcards).evaluation.bootstrap_samples,
         code=code("stages.score"),
     message:
-        "score_lookup: translation of the most similar training sentence"
+        "score_lookup: {wildcards.corpus}: translation of the most similar training sentence"
     shell:
         "python -m headcount score --references {input.references}"
         " --near-duplicates {input.near_duplicates} --tokenizer {params.tokenizer} --samples {params.samples}"
@@ -85,7 +87,7 @@ rule record:
     input:
         weights=f"{RUNS}/{{run}}/model.safetensors",
         shape=f"{RUNS}/{{run}}/model.json",
-        encoded=f"{DATA}/encoded/dev.npz",
+        encoded=of_corpus("encoded/dev.npz"),
     output:
         observation=f"{RUNS}/{{run}}/observation.npz",
     log:
@@ -106,31 +108,32 @@ rule record:
 
 rule speed:
     input:
-        models=models_of_seed,
+        models=lambda wildcards: [f"{RUNS}/{run}/model.safetensors" for run in models_of_seed(wildcards)],
         subword=f"{DATA}/subword.model",
         text=f"{DATA}/corpus/test.source",
     output:
-        speed=f"{STUDY}/speed-s{{seed}}.json",
+        speed=f"{STUDY}/speed/{{corpus}}-s{{seed}}.json",
     log:
-        f"{LOGS}/speed-s{{seed}}.log",
+        f"{LOGS}/speed/{{corpus}}-s{{seed}}.log",
     wildcard_constraints:
+        corpus="|".join(map(re.escape, CORPORA)),
         seed=r"\d+",
     conda:
         "../../envs/core.yaml"
     threads: 1
     params:
-        beam=SETTINGS.evaluation.beam,
-        length_penalty=SETTINGS.evaluation.length_penalty,
-        length_ratio=SETTINGS.evaluation.length_ratio,
-        length_extra=SETTINGS.evaluation.length_extra,
-        sentences_per_batch=SETTINGS.evaluation.sentences_per_batch,
-        sentences=SETTINGS.evaluation.speed_sentences,
-        repeats=SETTINGS.evaluation.speed_repeats,
+        beam=lambda wildcards: own(wildcards).evaluation.beam,
+        length_penalty=lambda wildcards: own(wildcards).evaluation.length_penalty,
+        length_ratio=lambda wildcards: own(wildcards).evaluation.length_ratio,
+        length_extra=lambda wildcards: own(wildcards).evaluation.length_extra,
+        sentences_per_batch=lambda wildcards: own(wildcards).evaluation.sentences_per_batch,
+        sentences=lambda wildcards: own(wildcards).evaluation.speed_sentences,
+        repeats=lambda wildcards: own(wildcards).evaluation.speed_repeats,
         code=code("stages.speed"),
         runs=lambda wildcards: RUNS,
-        names=lambda wildcards: models(int(wildcards.seed)),
+        names=models_of_seed,
     message:
-        "speed: dense against removed, same sentences, seed {wildcards.seed}"
+        "speed: dense against removed, same sentences, {wildcards.corpus}, seed {wildcards.seed}"
     shell:
         "python -m headcount speed --subword {input.subword} --text {input.text} --beam {params.beam}"
         " --length-penalty {params.length_penalty} --length-ratio {params.length_ratio}"

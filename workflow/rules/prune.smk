@@ -1,4 +1,4 @@
-# Heads are removed: by gates, or in lottery rounds whose tickets are trained again, beside a re-initialised control.
+# Heads are removed: by gates, or in lottery rounds whose tickets are trained again; beside each its controls.
 
 
 use rule train_baseline as lottery_round with:
@@ -42,3 +42,25 @@ use rule train_baseline as finetune_l0 with:
     priority: 30
     message:
         "finetune_l0: {wildcards.run}"
+
+
+use rule train_baseline as train_scratch with:
+    output:
+        weights=f"{RUNS}/{{run}}/model.safetensors",
+        shape=f"{RUNS}/{{run}}/model.json",
+    wildcard_constraints:
+        run=stage("train_scratch"),
+    priority: 45
+    message:
+        "train_scratch: {wildcards.run}"
+
+
+use rule train_baseline as finetune_removed with:
+    output:
+        weights=f"{RUNS}/{{run}}/model.safetensors",
+        shape=f"{RUNS}/{{run}}/model.json",
+    wildcard_constraints:
+        run=stage("finetune_removed"),
+    priority: 20
+    message:
+        "finetune_removed: {wildcards.run}"

@@ -21,7 +21,7 @@ rule train_baseline:
     params:
         settings=settings,
         code=stage_code,
-        data=lambda wildcards: DATA,
+        data=data_folder,
         folder=folder,
         parents=parents,
     message:

@@ -14,11 +14,15 @@ from headcount.heads import ATTENTION_TYPES, count
 
 COLUMNS = {
     "run": "str",
+    "corpus": "str",
+    "parent": "str",
+    "parent_normaliser": "str",
     "method": "str",
     "seed": "Int64",
     "scope": "str",
     "setting": "str",
     "penalty": "Float64",
+    "target_heads": "Int64",
     "heads_encoder": "Int64",
     "heads_decoder_self": "Int64",
     "heads_decoder_cross": "Int64",
@@ -40,6 +44,7 @@ COLUMNS = {
     "identical_outputs": "boolean",
     "train_seconds": "Float64",
     "tokens": "Int64",
+    "tokens_per_second": "Float64",
     "suspect": "boolean",
 }
 """Columns of `runs.csv`; what a run does not have is empty."""
@@ -59,16 +64,22 @@ LOOKUP = "lookup"
 
 
 def runs_table(study: Path, runs: Sequence[FinishedRun]) -> pd.DataFrame:
-    """Collect `runs.csv`: a row for each run, and one for the lookup baseline when it was scored.
+    """Collect `runs.csv`: a row for each run, and one a corpus for its lookup baseline when it was scored.
 
-    `speedup` is the decoding time of the seed's baseline divided by the run's; `train_seconds` and `tokens` are
+    `parent` is the run whose model or heads the run started from, `parent_normaliser` names the
+    normaliser of the dense model. `speedup` is the decoding time of the seed's baseline divided by the run's; `train_seconds` and `tokens` are
     those of the run alone, without its parents.
     """
     speed = _speed(study)
     rows = [_row(run, speed.get(run.run, {})) for run in runs]
-    lookup = read_json(study / "data" / "lookup.score.json")
-    if lookup is not None:
-        rows.append({"run": LOOKUP, "method": LOOKUP, "setting": "nearest sentence", **_scores(lookup)})
+    corpora = list(dict.fromkeys(run.corpus for run in runs))
+    for corpus in corpora:
+        lookup = read_json(study / "data" / corpus / "lookup.score.json")
+        if lookup is not None:
+            name = LOOKUP if corpus == corpora[0] else f"{corpus}-{LOOKUP}"
+            rows.append(
+                {"run": name, "corpus": corpus, "method": LOOKUP, "setting": "nearest sentence", **_scores(lookup)}
+            )
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
 
 
@@ -76,13 +87,18 @@ def _row(run: FinishedRun, speed: dict[str, Any]) -> dict[str, Any]:
     heads = count(run.kept)
     score = read_json(run.folder / "score.json") or {}
     size = measure(run.folder) if run.model is not None else {}
+    seconds, tokens = run.record.get("seconds"), run.record.get("tokens")
     return {
         "run": run.run,
+        "corpus": run.corpus,
+        "parent": next(iter(run.settings["parents"]), ""),
+        "parent_normaliser": run.settings["normaliser"],
         "method": run.method,
         "seed": run.settings["seed"],
         "scope": run.settings.get("scope", ""),
         "setting": run.settings.get("setting", ""),
         "penalty": run.penalty,
+        "target_heads": run.target_heads,
         **{f"heads_{kind}": heads[kind] for kind in ATTENTION_TYPES},
         "heads": sum(heads.values()),
         **_scores(score),
@@ -92,8 +108,9 @@ def _row(run: FinishedRun, speed: dict[str, Any]) -> dict[str, Any]:
         "decode_seconds_per_sentence": speed.get("seconds_per_sentence"),
         "speedup": speed.get("speedup_vs_dense"),
         **{name: speed.get(name) for name in ("speedup_vs_masked", "max_logit_difference", "identical_outputs")},
-        "train_seconds": run.record.get("seconds"),
-        "tokens": run.record.get("tokens"),
+        "train_seconds": seconds,
+        "tokens": tokens,
+        "tokens_per_second": tokens / seconds if tokens and seconds else None,
     }
 
 
@@ -103,5 +120,5 @@ def _scores(score: dict[str, Any]) -> dict[str, Any]:
 
 def _speed(study: Path) -> dict[str, dict[str, Any]]:
     """Return the timed runs of all seeds by run id."""
-    files: Iterable[Path] = sorted(study.glob("speed-s*.json"))
+    files: Iterable[Path] = sorted((study / "speed").glob("*.json"))
     return {row["run"]: row for path in files for row in (read_json(path) or {}).get("rows", [])}

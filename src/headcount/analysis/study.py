@@ -32,14 +32,25 @@ class FinishedRun:
         return str(self.settings["run"])
 
     @property
+    def corpus(self) -> str:
+        """The corpus that the run was trained on."""
+        return str(self.settings["corpus"])
+
+    @property
     def method(self) -> str:
         """How the run was trained or pruned."""
         return str(self.settings["method"])
 
     @property
     def penalty(self) -> float | None:
-        """The λ of an L0 run."""
-        return float(self.settings["l0"]["penalty"]) if "l0" in self.settings else None
+        """The λ of an L0 run; None where it was searched for."""
+        l0 = self.settings.get("l0", {})
+        return float(l0["penalty"]) if "penalty" in l0 and not l0["target_heads"] else None
+
+    @property
+    def target_heads(self) -> int | None:
+        """The number of heads that an L0 run was to leave; None without such a wish."""
+        return self.settings.get("l0", {}).get("target_heads") or None
 
     @functools.cached_property
     def model(self) -> dict[str, Any] | None:
@@ -85,17 +96,17 @@ def read_runs(study: Path, runs: Collection[str]) -> list[FinishedRun]:
     return found
 
 
-def every_head(runs: Collection[FinishedRun]) -> Heads:
-    """Return the heads of the unpruned model, which all runs of a study share.
+def every_head(runs: Collection[FinishedRun]) -> dict[str, Heads]:
+    """Return the heads of the unpruned model of each corpus, which all its runs share.
 
     Raises:
-        UserError: no run has a model.
+        UserError: no run of a corpus has a model.
 
     """
-    model = next((run.model for run in runs if run.model is not None), None)
-    if model is None:
-        raise UserError("none of the finished runs has a model; train the baseline first")
-    return full(model["layers_encoder"], model["layers_decoder"], model["heads"])
+    models = {run.corpus: run.model for run in runs if run.model is not None}
+    if missing := {run.corpus for run in runs} - set(models):
+        raise UserError(f"{', '.join(sorted(missing))}: none of the finished runs has a model; train the baseline first")
+    return {name: full(m["layers_encoder"], m["layers_decoder"], m["heads"]) for name, m in models.items()}
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

@@ -12,13 +12,13 @@ from headcount.analysis.study import FinishedRun
 from headcount.heads import ATTENTION_TYPES
 from headcount.train.journal import read
 
-CURVES = ("run", "update", "metric", "value")
+CURVES = ("run", "corpus", "update", "metric", "value")
 """Columns of `curves.csv`; an empty value is one that was not a number."""
 
-GATES = ("run", "update", "attention", "layer", "head", "open_probability")
+GATES = ("run", "corpus", "update", "attention", "layer", "head", "open_probability")
 """Columns of `gates.csv`: P(g ≠ 0) of each gate of an L0 run."""
 
-ALPHA = ("run", "update", "attention", "layer", "head", "alpha")
+ALPHA = ("run", "corpus", "update", "attention", "layer", "head", "alpha")
 """Columns of `alpha.csv`: α = 1 + sigmoid(a) of each head during the training of an α-entmax run."""
 
 
@@ -32,10 +32,10 @@ def trajectories(runs: Sequence[FinishedRun]) -> dict[str, pd.DataFrame]:
     alpha: list[tuple[Any, ...]] = []
     for run in runs:
         for line in read(run.folder / "journal.jsonl"):
-            update = line["update"]
-            curves += [(run.run, update, metric, value) for metric, value in _numbers(line)]
-            gates += [(run.run, update, *row) for row in _per_head(line.get("gates", {}))]
-            alpha += [(run.run, update, *row) for row in _per_head(line.get("alpha", {}))]
+            place = (run.run, run.corpus, line["update"])
+            curves += [(*place, metric, value) for metric, value in _numbers(line)]
+            gates += [(*place, *row) for row in _per_head(line.get("gates", {}))]
+            alpha += [(*place, *row) for row in _per_head(line.get("alpha", {}))]
     return {"curves": _table(curves, CURVES), "gates": _table(gates, GATES), "alpha": _table(alpha, ALPHA)}
 
 

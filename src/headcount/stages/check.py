@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ import torch
 from rich.console import Console
 
 from headcount import plan
-from headcount.config import Study
+from headcount.config import Study, studies
 from headcount.errors import UserError
 from headcount.registry import load
 from headcount.tracking import store
@@ -41,9 +42,10 @@ def check(study: Study) -> None:
 
 def _questions(study: Study) -> dict[str, Callable[[], str]]:
     return {
-        "settings": lambda: f"{study.study}: {len(plan.runs(study))} runs, seeds {list(study.seeds)}",
+        "settings": lambda: f"{study.study}: {len(plan.runs(study))} runs, corpora {', '.join(studies(study))}",
         "plugins": lambda: _plugins(study),
-        "corpus": lambda: _corpus(study),
+        "corpora": lambda: _corpora(study),
+        "parser": lambda: _parsers(study),
         "disk": lambda: _disk(study),
         "device": lambda: _device(study),
         "tracking": lambda: _tracking(study),
@@ -51,28 +53,49 @@ def _questions(study: Study) -> dict[str, Callable[[], str]]:
 
 
 def _plugins(study: Study) -> str:
-    used = [("data.sources", study.data.source), ("pruning.scorers", study.lottery.scorer)]
-    used += [("model.normalise", name) for name in (plan.BASELINE, *study.entmax.normalisers)]
-    for package, name in used:
+    used = [("pruning.scorers", study.lottery.scorer)]
+    for run in plan.runs(study).values():
+        used += [("model.normalise", name) for name in run.settings.get("model", {}).get("normalisers", {}).values()]
+    for package, name in dict.fromkeys(used):
         load(package, name)
     return ", ".join(dict.fromkeys(name for _, name in used))
 
 
-def _corpus(study: Study) -> str:
-    if Path("results", study.study, "data", "manifest.json").is_file():
-        return f"{study.data.source}: prepared"
-    return f"{study.data.source}: {load('data.sources', study.data.source).reachable(study.data)}"
+def _corpora(study: Study) -> str:
+    said = []
+    for name, settings in studies(study).items():
+        source = settings.data.source
+        if (RESULTS / study.study / "data" / name / "manifest.json").is_file():
+            said.append(f"{name} ({source}): prepared")
+        else:
+            said.append(f"{name} ({source}): {load('data.sources', source).reachable(settings.data)}")
+    return "; ".join(said)
+
+
+def _parsers(study: Study) -> str:
+    wanted = {settings.roles.parser for settings in studies(study).values() if settings.needs_parser}
+    for name in sorted(wanted):
+        if importlib.util.find_spec("spacy") is None or importlib.util.find_spec(name) is None:
+            raise UserError(
+                f"roles.parser: {name!r} is not installed; run `make setup`, give your own trees in roles.trees, or set "
+                "roles.parser to '' to go without syntactic heads"
+            )
+    return ", ".join(sorted(wanted)) or "none needed"
 
 
 def _disk(study: Study) -> str:
-    width, layers = study.model.width, study.model.layers_encoder + study.model.layers_decoder
-    parameters = 3 * study.subword.vocabulary * width + layers * (8 * width**2 + 2 * width * study.model.feed_forward)
-    needed = len(plan.runs(study)) * parameters * BYTES_PER_PARAMETER + (100 << 20)
+    settings = studies(study)
+    needed = (100 << 20) + sum(_parameters(settings[run.corpus]) for run in plan.runs(study).values()) * BYTES_PER_PARAMETER
     RESULTS.mkdir(exist_ok=True)
     free = shutil.disk_usage(RESULTS).free
     if free < needed:
         raise UserError(f"{RESULTS.resolve()}: {free / 1e9:.1f} GB free, about {needed / 1e9:.1f} GB needed")
     return f"{free / 1e9:.0f} GB free, about {needed / 1e9:.1f} GB needed"
+
+
+def _parameters(study: Study) -> int:
+    width, layers = study.model.width, study.model.layers_encoder + study.model.layers_decoder
+    return 3 * study.subword.vocabulary * width + layers * (8 * width**2 + 2 * width * study.model.feed_forward)
 
 
 def _device(study: Study) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from headcount import plan
-from headcount.config import Study
+from headcount import estimate, plan
+from headcount.config import Study, studies
 
 RESULTS = Path("results")
 LOG_LINES = 12
@@ -19,20 +19,22 @@ LOG_LINES = 12
 
 def plan_rows(study: Study, results: Path = RESULTS) -> list[dict[str, Any]]:
     """Return one row for each run: stage, parents, updates, seconds and where the seconds come from."""
-    model = study.model.model_dump()
+    settings = studies(study)
     rows = []
     for run in plan.runs(study).values():
         record = _record(results / study.study / "runs" / run.run)
         measured = record.get("seconds") if record.get("status") == "finished" else None
-        estimate = plan.cpu_seconds(run, study.subword.vocabulary, model)
+        own = settings[run.corpus]
+        guess = estimate.cpu_seconds(run, own.subword.vocabulary, own.model.model_dump())
         rows.append(
             {
                 "run": run.run,
+                "corpus": run.corpus,
                 "stage": run.stage,
                 "setting": run.setting,
                 "parents": list(run.parents),
-                "updates": plan.updates(run),
-                "seconds": round(measured if measured is not None else estimate, 1),
+                "updates": estimate.updates(run),
+                "seconds": round(measured if measured is not None else guess, 1),
                 "measured": measured is not None,
             }
         )
@@ -61,7 +63,7 @@ def plan_table(study: Study) -> None:
     console.print(
         f"{total / 60:.0f} CPU-minutes of training on one thread each, about {total / 120:.0f} minutes on two cores, "
         "evaluation excluded.\n"
-        f"est. = from matrix products at {plan.GFLOPS_PER_THREAD:.0f} GFLOP/s a thread, good to a factor of two; "
+        f"est. = from matrix products at {estimate.GFLOPS_PER_THREAD:.0f} GFLOP/s a thread, good to a factor of two; "
         "the others were measured here."
     )
 

@@ -12,40 +12,46 @@ from headcount.errors import UserError
 from headcount.files import atomic_write
 
 README = Path("README.md")
+TOP = ("runs.csv", "claims.csv")
+"""Tables that stand beside the page; the others go into a folder of their own."""
+
+FIRST = "all-summary_table"
+"""The table of all runs, by the name of its file."""
+
 MARKS = ("<!-- results:start -->", "<!-- results:end -->")
 
 
 def publish(study: Path, out: Path, overrides: list[str]) -> None:
-    """Write `README.md`, `runs.csv`, `tables/` and `figures/` of a study; the default study also fills the README.
+    """Write page, tables and figures of a study into `out`; the default study also fills the project's README.
 
     Raises:
         UserError: the study is not finished.
 
     """
     tables, figures = study / "tables", study / "figures"
-    summary = figures / "all-summary_table.md"
+    summary = figures / f"{FIRST}.md"
     if not (tables / "runs.csv").is_file() or not summary.is_file():
         raise UserError(f"{study}: not finished, there is no {tables / 'runs.csv'} or {summary}; run the study first")
     if out.exists():
         shutil.rmtree(out)
     (out / "tables").mkdir(parents=True)
-    shutil.copy(tables / "runs.csv", out / "runs.csv")
     for path in sorted(tables.glob("*.csv")):
-        if path.name != "runs.csv":
-            shutil.copy(path, out / "tables" / path.name)
+        shutil.copy(path, out / path.name if path.name in TOP else out / "tables" / path.name)
     (out / "figures").mkdir()
     for path in sorted(figures.glob("*.svg")):
         shutil.copy(path, out / "figures" / path.name)
     command = f"make reproduce{''.join(f' CONFIG={path}' for path in overrides)}"
-    table = summary.read_text(encoding="utf-8").strip()
-    atomic_write(out / "README.md", _page(study, command, table, sorted((out / "figures").glob("*.svg"))))
+    texts = {path.stem: path.read_text(encoding="utf-8").strip() for path in sorted(figures.glob("*.md"))}
+    everything = texts.pop(FIRST)
+    figure_files = sorted((out / "figures").glob("*.svg"))
+    atomic_write(out / "README.md", _page(study, command, [everything, *texts.values()], figure_files))
     if study.name == "default":
-        _fill_readme(command, table)
+        _fill_readme(command, everything)
 
 
-def _page(study: Path, command: str, table: str, figures: list[Path]) -> str:
+def _page(study: Path, command: str, texts: list[str], figures: list[Path]) -> str:
     records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((study / "runs").glob("*/run.json"))]
-    manifest = json.loads((study / "data" / "manifest.json").read_text(encoding="utf-8"))
+    corpora = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((study / "data").glob("*/manifest.json"))]
     seconds = sum(record.get("seconds", 0.0) for record in records)
     lines = [
         f"# Study `{study.name}`",
@@ -60,13 +66,18 @@ def _page(study: Path, command: str, table: str, figures: list[Path]) -> str:
         f"| torch | {_distinct(records, lambda record: record['versions']['torch'])} |",
         f"| training | {len(records)} runs, {seconds:,.0f} s summed over all, one thread each |",
         f"| wall clock, first run to last | {_span(records):,.0f} s |",
-        f"| corpus | {manifest.get('name', '')}; {manifest.get('licence', '')}; {manifest.get('attribution', '')} |",
+        *(f"| corpus | {_corpus(manifest)} |" for manifest in corpora),
         "",
-        table,
-        "",
+        *(f"{text}\n" for text in texts),
         *(f"![{path.stem}](figures/{path.name})\n" for path in figures),
     ]
     return "\n".join(lines)
+
+
+def _corpus(manifest: dict[str, Any]) -> str:
+    languages = " to ".join(manifest["languages"])
+    pairs = ", ".join(f"{part} {manifest['split'][part]['pairs']:,}" for part in ("train", "dev", "test"))
+    return f"{manifest['name']}, {languages}: {pairs} pairs; {manifest['licence']}; {manifest['attribution']}"
 
 
 def _distinct(records: list[dict[str, Any]], of: Any) -> str:
