@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from fake_study import kept_heads, settings, write_study
 
-from headcount.analysis.runs import TABLES, collect
+from headcount.analysis import TABLES
+from headcount.analysis.runs import collect
 from headcount.errors import UserError
 from headcount.heads import count, total
 from headcount.plan import runs as plan_runs

@@ -27,8 +27,12 @@ ENGLISH = {
     "shared/a.html": {"par_id1": ["The page is long."], "par_id9": ["Only here."]},
 }
 GERMAN = {
-    "shared/a.html": {"par_id1": ["Die Seite ist lang."]},
-    "shared/b.html": {"hd_id1": ["Papier"], "par_id2": ["Wählen Sie. Klicken Sie."], "par_id3": ["Untranslated text."]},
+    "shared/a.html": {"par_id1": ["Die Seite wird lang."]},
+    "shared/b.html": {
+        "hd_id1": ["Papier"],
+        "par_id2": ["Größe wählen. Danach klicken."],
+        "par_id3": ["Untranslated text."],
+    },
     "shared/c.html": {"par_id1": ["Nur hier."]},
 }
 
@@ -52,10 +56,10 @@ def debs(folder: Path) -> list[Deb]:
 def test_paragraphs_meet_by_page_and_id(tmp_path: Path) -> None:
     pairs = libreoffice.align(ENGLISH, GERMAN, debs(tmp_path))
     assert list(zip(pairs.sources, pairs.targets, strict=True)) == [
-        ("The page is long.", "Die Seite ist lang."),
+        ("The page is long.", "Die Seite wird lang."),
         ("Paper", "Papier"),
-        ("Choose a size.", "Wählen Sie."),
-        ("Click OK.", "Klicken Sie."),
+        ("Choose a size.", "Größe wählen."),
+        ("Click OK.", "Danach klicken."),
         ("Untranslated text.", "Untranslated text."),
     ]
     assert pairs.documents == ["shared/a.html", *["shared/b.html"] * 4]
@@ -149,7 +153,7 @@ def test_from_packages_to_a_prepared_corpus(tmp_path: Path, monkeypatch: pytest.
         ("de", "de", "{} einfügen. {} {} löschen."),
     ):
         tree = tmp_path / suffix
-        for number, noun in enumerate(nouns):
+        for noun in nouns:
             path = tree / f"usr/share/libreoffice/help/{folder}/text/shared/{noun}.html"
             path.parent.mkdir(parents=True, exist_ok=True)
             word = noun if suffix == "en-us" else noun.upper()

@@ -1,8 +1,10 @@
 import contextlib
+import itertools
 
 import numpy as np
 import pytest
 import torch
+from hand_made import labels
 
 from headcount.data.encoded import Encoded
 from headcount.errors import UserError
@@ -10,6 +12,8 @@ from headcount.heads import ATTENTION_TYPES, flat
 from headcount.model.gates import HardConcreteGate
 from headcount.model.shape import ModelConfig
 from headcount.model.transformer import Transformer
+from headcount.observe.links import LinkCounter
+from headcount.observe.maps import MapKeeper
 from headcount.observe.measures import confidence
 from headcount.observe.record import record, summarise
 from headcount.observe.watch import AttentionMap, watch
@@ -58,10 +62,17 @@ def naive(model, corpus):
                 keys = q + 1 if seen.attention == "decoder_self" else seen.weights.shape[3]
                 row = seen.weights[0, index, q, :keys].tolist()
                 of_words = [p for p, is_word in zip(row, words, strict=False) if is_word] if token != EOS else []
-                rows.setdefault((seen.attention, seen.layer, head), []).append((row, of_words))
+                rows.setdefault((seen.attention, seen.layer, head), []).append((row, of_words, int(seen.sentences[0])))
 
     watch(model, corpus, sentences_per_batch=1, see=see)
     return rows
+
+
+def densities(rows):
+    """Yield the density of each sentence; `naive` sees one sentence after the other."""
+    for _, sentence in itertools.groupby(rows, key=lambda row: row[2]):
+        weights = [p for full, _, _ in sentence for p in full]
+        yield np.count_nonzero(weights) / len(weights)
 
 
 @pytest.mark.parametrize("normaliser", ["softmax", "entmax15", "entmax_alpha"])
@@ -71,8 +82,8 @@ def test_measures_equal_a_naive_loop_over_all_rows(normaliser):
     rows = naive(model, corpus)
     assert list(zip(observation.attention, observation.layer, observation.head, strict=True)) == flat(model.config.kept)
     for index, head in enumerate(flat(model.config.kept)):
-        full = [row for row, _ in rows[head]]
-        words = [row for _, row in rows[head] if row]
+        full = [row for row, _, _ in rows[head]]
+        words = [row for _, row, _ in rows[head] if row]
         close = pytest.approx
         assert observation.confidence_with_eos[index] == close(np.mean([max(row) for row in full]), rel=1e-5)
         assert observation.confidence[index] == close(np.mean([max(row) for row in words]), rel=1e-5)
@@ -80,6 +91,7 @@ def test_measures_equal_a_naive_loop_over_all_rows(normaliser):
         assert observation.entropy[index] == close(np.mean(entropies), rel=1e-5)
         used, possible = sum(p > 0 for row in full for p in row), sum(len(row) for row in full)
         assert observation.density[index] == close(used / possible)
+        assert observation.density_sd[index] == close(np.std(list(densities(rows[head]))), abs=1e-7)
     if normaliser == "softmax":
         np.testing.assert_array_equal(observation.density, 1.0)
         assert (observation.density_histogram[:, -1] == len(corpus)).all()
@@ -87,18 +99,124 @@ def test_measures_equal_a_naive_loop_over_all_rows(normaliser):
         assert (observation.density < 1).any()
 
 
+def label(corpus):
+    """Label every sentence by its pieces alone: words of two pieces, a pair of the first two, high ids are rare."""
+    sources = [corpus.source(i)[:-1].tolist() for i in range(len(corpus))]
+    places = [
+        (start + n, piece)
+        for start, ids in zip(corpus.source_offsets, sources, strict=False)
+        for n, piece in enumerate(ids)
+    ]
+    return labels(
+        [[n // 2 for n in range(len(ids))] for ids in sources],
+        pairs=[(i, len(ids) % 2, 0, 1) for i, ids in enumerate(sources) if len(ids) > 2],
+        relations=("nsubj", "dobj"),
+        baselines=(0.3, 0.6),
+        rare=[[place for place, piece in places if piece > limit] for limit in (20, 16)],
+        asks=[place for place, piece in places if piece < 8],
+        mark=[place for place, piece in places if piece > 20],
+    )
+
+
+def arrays(observation):
+    parts = {
+        f"{part}.{name}": value
+        for part in ("links", "maps")
+        for name, value in vars(getattr(observation, part)).items()
+    }
+    return {**{name: value for name, value in vars(observation).items() if name not in ("links", "maps")}, **parts}
+
+
 @pytest.mark.parametrize("normaliser", ["softmax", "entmax_alpha"])
 def test_the_result_does_not_depend_on_the_batches(normaliser):
     model, corpus = make_model(normaliser), encoded()
     order = np.random.default_rng(0).permutation(len(corpus))
     shuffled = Encoded.from_lists([corpus.source(i) for i in order], [corpus.target(i) for i in order])
-    reference = vars(record(model, corpus, sentences_per_batch=len(corpus)))
-    for other in (record(model, corpus, sentences_per_batch=1), record(model, shuffled, sentences_per_batch=5)):
+
+    def observed(of, size, kept):
+        links = LinkCounter(label(of), (-1, 1), 1)
+        keeper = MapKeeper(kept, of, [str(piece) for piece in range(VOCABULARY)])
+        return arrays(record(model, of, sentences_per_batch=size, links=links, maps=keeper))
+
+    reference = observed(corpus, len(corpus), [3, 4])
+    assert reference["links.hits"].any()
+    for other in (observed(corpus, 1, [3, 4]), observed(shuffled, 5, [order.tolist().index(i) for i in (3, 4)])):
+        assert set(other) == set(reference)
         for name, value in reference.items():
+            if name == "maps.sentence":
+                continue
             if value.dtype == np.float64:
-                np.testing.assert_allclose(getattr(other, name), value, rtol=1e-5, err_msg=name)
+                np.testing.assert_allclose(other[name], value, rtol=1e-5, atol=1e-7, err_msg=name)
             else:
-                np.testing.assert_array_equal(getattr(other, name), value, err_msg=name)
+                np.testing.assert_array_equal(other[name], value, err_msg=name)
+
+
+def test_links_equal_a_naive_loop_over_queries_and_words():
+    model, corpus = make_model("entmax15"), encoded()
+    known = label(corpus)
+    hits: dict[tuple[str, int], int] = {}
+    cases: dict[str, int] = {}
+
+    def count(role, row, keys, wanted):
+        """row [head][key]; a query without a target is no case."""
+        if wanted:
+            cases[role] = cases.get(role, 0) + 1
+            for head, weights in enumerate(row):
+                best = max(keys, key=lambda key: weights[key])
+                hits[role, head] = hits.get((role, head), 0) + (weights[best] > 0 and best in wanted)
+
+    def see(seen):
+        if (seen.attention, seen.layer) != ("encoder", 0):
+            return
+        (sentence,) = seen.sentences.tolist()
+        start, size = int(corpus.source_offsets[sentence]), int(corpus.source_lengths[sentence]) - 1
+        maps = seen.weights[0].numpy()  # [head, query, key]
+        pieces = range(size)
+        for query in pieces:
+            row = maps[:, query]
+            count("-1", row, pieces, {query - 1} & set(pieces))
+            count("+1", row, pieces, {query + 1} & set(pieces))
+            for number, role in enumerate(("rare-1", "rare-2")):
+                count(role, row, pieces, {key for key in pieces if known.rare[number, start + key]})
+        members = {word: [key for key in pieces if key // 2 == word] for word in range(-(-size // 2))}
+        between = np.array(  # [head, query word, key word]
+            [
+                [
+                    [one[np.ix_(asking, asked)].sum() / len(asking) for asked in members.values()]
+                    for asking in members.values()
+                ]
+                for one in maps
+            ]
+        )
+        for relation, name in enumerate(known.relations):
+            pairs = [
+                (head, dependent) for s, r, head, dependent in known.pairs.tolist() if (s, r) == (sentence, relation)
+            ]
+            for query in members:
+                row = between[:, query]
+                count(f"{name}:to_dependent", row, members, {dependent for head, dependent in pairs if head == query})
+                count(f"{name}:to_head", row, members, {head for head, dependent in pairs if dependent == query})
+
+    watch(model, corpus, sentences_per_batch=1, see=see)
+    links = record(model, corpus, sentences_per_batch=5, links=LinkCounter(known, (-1, 1), 1)).links
+    for link, (role, side) in enumerate(zip(links.role.tolist(), links.labels.tolist(), strict=True)):
+        if side == "gold":
+            assert cases[role] > 0
+            assert links.cases[:4, link].tolist() == [cases[role]] * 4
+            assert links.hits[:4, link].tolist() == [hits[role, head] for head in range(4)]
+
+
+def test_links_and_maps_have_the_rows_of_the_heads_that_are_left():
+    kept = {"encoder": [[1, 3], []], "decoder_self": [[], [0]], "decoder_cross": [[2], [0, 1, 2, 3]]}
+    model, corpus = make_model(kept=kept), encoded()
+    keeper = MapKeeper([0], corpus, [str(piece) for piece in range(VOCABULARY)])
+    observation = record(
+        model, corpus, sentences_per_batch=5, links=LinkCounter(label(corpus), (-1, 1), 1), maps=keeper
+    )
+    cases = observation.links.cases.any(1)
+    assert cases.tolist() == [kind != "decoder_cross" for kind in observation.attention]
+    assert len(observation.maps.encoder) == (observation.attention == "encoder").sum()
+    assert len(observation.maps.decoder_cross) == (observation.attention == "decoder_cross").sum()
 
 
 def test_every_real_row_is_counted_once():
@@ -143,8 +261,12 @@ def test_summaries_of_two_maps_add_up_to_those_of_both():
     generator = torch.Generator().manual_seed(1)
     weights = torch.rand(4, 2, 3, 3, generator=generator, dtype=torch.float64).softmax(-1)
     tokens = torch.tensor([[5, 6, EOS], [7, EOS, PAD], [8, 9, EOS], [EOS, PAD, PAD]])
-    parts = [summarise(AttentionMap("encoder", 0, weights[i], tokens[i], tokens[i])) for i in (slice(1), slice(1, 4))]
-    for name, value in summarise(AttentionMap("encoder", 0, weights, tokens, tokens)).items():
+
+    def seen(part):
+        return AttentionMap("encoder", 0, weights[part], tokens[part], tokens[part], np.arange(4)[part])
+
+    parts = [summarise(seen(part)) for part in (slice(1), slice(1, 4))]
+    for name, value in summarise(seen(slice(4))).items():
         torch.testing.assert_close(parts[0][name] + parts[1][name], value)
 
 

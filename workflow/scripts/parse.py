@@ -8,6 +8,7 @@ on without its syntactic part.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import logging
 import sys
 from collections.abc import Iterator, Sequence
@@ -67,16 +68,15 @@ def parse(text: Path, out: Path, *, language: str, parser: str, trees: Path | No
 
 
 def _parse(sentences: list[str], parser: str) -> Iterator[Tree]:
-    try:
-        import spacy
+    for package in ("spacy", parser):
+        if importlib.util.find_spec(package) is None:
+            raise UserError(
+                f"roles.parser: package {package!r} is not installed; run `make setup` or `pip install {package}`, "
+                f"give your own trees in roles.trees, or set roles.parser to '' to go without syntactic heads"
+            )
+    import spacy
 
-        pipeline = spacy.load(parser, exclude=list(NOT_NEEDED))
-    except (ImportError, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(
-            f"roles.parser: {parser!r} cannot be loaded ({reason}); install it with `pip install spacy {parser}`, give "
-            f"your own trees in roles.trees, or set roles.parser to '' to go without syntactic heads"
-        ) from None
+    pipeline = spacy.load(parser, exclude=list(NOT_NEEDED))
     for parsed in pipeline.pipe(sentences, batch_size=SENTENCES_PER_BATCH):
         yield _tree(parsed)
 

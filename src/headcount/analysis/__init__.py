@@ -1,1 +1,18 @@
-"""Run folders in, tidy tables out; free of torch."""
+"""Finished runs → tidy tables, free of torch."""
+
+TABLES = (
+    "runs",
+    "heads",
+    "curves",
+    "gates",
+    "alpha",
+    "observations",
+    "density",
+    "links",
+    "maps",
+    "roles",
+    "relations",
+    "relevance",
+    "agreement",
+)
+"""Names of the tables that every study has; one may be empty but for its header."""

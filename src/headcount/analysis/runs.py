@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 
+from headcount.analysis import TABLES
 from headcount.analysis.observed import observed
 from headcount.analysis.outcomes import runs_table
+from headcount.analysis.relations import relations_table
+from headcount.analysis.relevance import relevance
+from headcount.analysis.roles import roles_table
 from headcount.analysis.study import read_runs
 from headcount.analysis.surviving import heads_table
 from headcount.analysis.trajectories import trajectories
 from headcount.files import atomic_write
-
-TABLES = ("runs", "heads", "curves", "gates", "alpha", "observations", "density")
-"""Names of the tables that every study has; one may be empty but for its header."""
 
 DIGITS = "%.10g"
 """Significant digits of a table: enough for counts of tokens."""
@@ -39,6 +40,9 @@ def collect(study: Path, out: Path, runs: Collection[str]) -> None:
         "heads": heads_table(finished),
         **trajectories(finished),
         **observed(finished),
+        "roles": roles_table(finished),
+        "relations": relations_table(study, finished),
+        **relevance(finished),
     }
     for name in TABLES:
         text = tables[name].to_csv(index=False, lineterminator="\n", float_format=DIGITS)

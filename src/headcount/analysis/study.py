@@ -105,7 +105,9 @@ def every_head(runs: Collection[FinishedRun]) -> dict[str, Heads]:
     """
     models = {run.corpus: run.model for run in runs if run.model is not None}
     if missing := {run.corpus for run in runs} - set(models):
-        raise UserError(f"{', '.join(sorted(missing))}: none of the finished runs has a model; train the baseline first")
+        raise UserError(
+            f"{', '.join(sorted(missing))}: none of the finished runs has a model; train the baseline first"
+        )
     return {name: full(m["layers_encoder"], m["layers_decoder"], m["heads"]) for name, m in models.items()}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +12,13 @@ import pandas as pd
 
 from headcount.errors import UserError
 from headcount.files import atomic_path
+from headcount.observe.found import Links, Maps
 
-HEAD_MEASURES = ("confidence", "confidence_with_eos", "entropy", "density", "alpha")
+HEAD_MEASURES = ("confidence", "confidence_with_eos", "entropy", "density", "density_sd", "alpha")
 """Measures with one number a head, in the order of the table."""
+
+PARTS = {"links": Links, "maps": Maps}
+"""Fields that hold arrays of their own, saved under `links.hits` and the like."""
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -31,11 +35,14 @@ class Observation:
         confidence_with_eos: [row] the same over all pieces (behnke2020).
         entropy: [row] mean entropy of an attention row, in nats.
         density: [row] share of the weights above 0 (correia2019).
+        density_sd: [row] standard deviation of that share over the sentences (correia2019 figure 10).
         alpha: [row] the learned shape of the normaliser; NaN for a normaliser without one.
         density_histogram: [row, bin] sentences by their density, bins of equal width over (0, 1].
         layer_attention, layer_index: [layer] which layer.
         diversity: [layer] mean Jensen-Shannon divergence between the layer's heads over log(heads), from 0 to 1.
         sentences: [] sentences of the corpus.
+        links: what the heads look at, where the corpus was labelled.
+        maps: whole attention maps of a few sentences.
 
     """
 
@@ -46,17 +53,24 @@ class Observation:
     confidence_with_eos: Floats
     entropy: Floats
     density: Floats
+    density_sd: Floats
     alpha: Floats
     density_histogram: Integers
     layer_attention: Names
     layer_index: Integers
     diversity: Floats
     sentences: Integers
+    links: Links = field(default_factory=Links.none)
+    maps: Maps = field(default_factory=Maps.none)
 
     def save(self, path: Path) -> None:
         """Write all arrays to one file that appears whole or not at all."""
+        parts = {name: getattr(self, name) for name in PARTS}
+        arrays = {name: value for name, value in vars(self).items() if name not in PARTS}
+        for name, part in parts.items():
+            arrays |= {f"{name}.{key}": value for key, value in vars(part).items()}
         with atomic_path(path) as temporary, temporary.open("wb") as handle:
-            np.savez(handle, **asdict(self))
+            np.savez(handle, **arrays)
 
     @classmethod
     def load(cls, path: Path) -> Observation:
@@ -68,7 +82,12 @@ class Observation:
         """
         try:
             with np.load(path, allow_pickle=False) as stored:
-                return cls(**{field.name: stored[field.name] for field in fields(cls)})
+                arrays = {entry.name: stored[entry.name] for entry in fields(cls) if entry.name not in PARTS}
+                parts = {
+                    name: part(**{entry.name: stored[f"{name}.{entry.name}"] for entry in fields(part)})
+                    for name, part in PARTS.items()
+                }
+                return cls(**arrays, **parts)
         except FileNotFoundError:
             raise UserError(f"{path}: no such observation; run `headcount record` first") from None
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:

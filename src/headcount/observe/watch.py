@@ -10,6 +10,7 @@ from torch import Tensor
 
 from headcount.data.batching import make_batch, sorted_batches
 from headcount.data.encoded import Encoded
+from headcount.data.packing import Indices
 from headcount.errors import UserError
 from headcount.model.attention import Observer
 from headcount.model.transformer import Transformer
@@ -26,6 +27,7 @@ class AttentionMap:
         weights: [batch, head, query, key], float64; heads in the order of the model's kept ids.
         query_tokens: [batch, query], what is fed to the querying side.
         key_tokens: [batch, key].
+        sentences: [batch] numbers of the sentences in the corpus; one array for all maps of a batch.
 
     """
 
@@ -34,6 +36,7 @@ class AttentionMap:
     weights: Tensor
     query_tokens: Tensor
     key_tokens: Tensor
+    sentences: Indices
 
     @property
     def queries(self) -> Tensor:
@@ -87,7 +90,7 @@ def watch(
             source, target = batch.source, batch.target_input
             sides = {"encoder": (source, source), "decoder_self": (target, target), "decoder_cross": (target, source)}
             for (kind, layer), attention in attentions.items():
-                attention.observer = _observer(kind, layer, *sides[kind], see)
+                attention.observer = _observer(kind, layer, *sides[kind], batch.sentences, see)
             with torch.no_grad():
                 model.hidden(source, target)
     finally:
@@ -97,9 +100,14 @@ def watch(
 
 
 def _observer(
-    kind: str, layer: int, query_tokens: Tensor, key_tokens: Tensor, see: Callable[[AttentionMap], None]
+    kind: str,
+    layer: int,
+    query_tokens: Tensor,
+    key_tokens: Tensor,
+    sentences: Indices,
+    see: Callable[[AttentionMap], None],
 ) -> Observer:
     def observe(weights: Tensor, _queries: Tensor, _keys: Tensor) -> None:
-        see(AttentionMap(kind, layer, weights.double(), query_tokens, key_tokens))
+        see(AttentionMap(kind, layer, weights.double(), query_tokens, key_tokens, sentences))
 
     return observe
