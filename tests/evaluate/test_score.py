@@ -3,11 +3,15 @@ from __future__ import annotations
 import json
 import os
 from typing import Any
+from urllib.error import URLError
 
 import pytest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.tokenizers import tokenizer_ja_mecab, tokenizer_spm
 
 from headcount.errors import UserError
-from headcount.evaluate.score import SEED_VARIABLE, score
+from headcount.evaluate.score import SEED_VARIABLE, score, tokenizer_signature
+from headcount.settings import TOKENIZERS
 
 REFERENCES = [
     "Der Hund schläft neben dem alten Tisch .",
@@ -58,8 +62,15 @@ def test_a_worse_system_has_an_interval_and_a_difference() -> None:
 
 def test_output_equal_to_the_baseline_is_not_significantly_different() -> None:
     values = scored(WORSE, baseline=list(WORSE))
-    assert values["bleu_delta"] == 0
+    assert values["bleu_delta"] == values["bleu_delta_low"] == values["bleu_delta_high"] == 0
     assert values["p_value"] == 1
+
+
+def test_the_interval_of_the_difference_pairs_the_resamples() -> None:
+    worse, better = scored(WORSE, baseline=REFERENCES), scored(REFERENCES, baseline=WORSE)
+    assert worse["bleu_delta_low"] <= worse["bleu_delta"] <= worse["bleu_delta_high"] <= 0
+    assert worse["bleu_delta_low"] == pytest.approx(-better["bleu_delta_high"])
+    assert worse["bleu_delta_high"] == pytest.approx(-better["bleu_delta_low"])
 
 
 def test_seed_decides_the_interval_and_leaves_the_environment_alone() -> None:
@@ -113,6 +124,36 @@ def test_empty_items_are_counted_and_dropped_nowhere() -> None:
 def test_an_all_empty_output_scores_0_and_is_suspect() -> None:
     values = scored(["", " ", "", "", "", ""], baseline=REFERENCES)
     assert (values["bleu"], values["chrf"], values["suspect"]) == (0, 0, True)
+
+
+def test_the_settings_know_every_tokenizer() -> None:
+    assert set(TOKENIZERS) == set(BLEU.TOKENIZERS)
+
+
+JAPANESE = ["彼は絵画と彫刻を学ぶために美術学校へ通った。", "車は、君の車の横に止めたよ。", "火事は多くの命を奪った。"]
+
+
+@pytest.mark.parametrize(("tokenizer", "signature"), [("ja-mecab", "tok:ja-mecab-"), ("char", "tok:char")])
+def test_japanese_is_scored_by_words_or_characters(tokenizer: str, signature: str) -> None:
+    close = [line.replace("車の横", "家の横").replace("彫刻", "音楽") for line in JAPANESE]
+    assert scored(JAPANESE, JAPANESE, tokenizer=tokenizer)["bleu"] == pytest.approx(100)
+    values = scored(close, JAPANESE, tokenizer=tokenizer)
+    assert signature in values["signatures"]["bleu"]
+    assert 50 < values["bleu"] < 100
+    assert scored(close, JAPANESE, tokenizer="13a")["bleu"] < values["bleu"]  # a sentence is one word there
+    assert tokenizer_signature(tokenizer) in values["signatures"]["bleu"]
+
+
+def test_what_a_tokenizer_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def offline(tokenizer: object, key: str) -> None:
+        raise URLError("no route")
+
+    monkeypatch.setattr(tokenizer_ja_mecab, "MeCab", None)
+    with pytest.raises(UserError, match=r"bleu_tokenizer: 'ja-mecab' cannot be used here: .*sacrebleu\[ja\]"):
+        tokenizer_signature("ja-mecab")
+    monkeypatch.setattr(tokenizer_spm.TokenizerSPM, "__init__", offline)
+    with pytest.raises(UserError, match=r"'flores101' cannot be used here: .*no route"):
+        tokenizer_signature("flores101")
 
 
 def test_unusable_tokenizers_are_refused() -> None:

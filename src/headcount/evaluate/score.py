@@ -10,9 +10,10 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
-from sacrebleu.significance import PairedTest
+from sacrebleu.significance import PairedTest, _bootstrap_resample
 
 from headcount.errors import UserError
 from headcount.registry import nearest
@@ -43,8 +44,8 @@ def score(
         seed: of the resampling; equal seeds draw equal resamples for every system.
 
     Returns:
-        JSON-able values. `bleu_low` and `bleu_high` are the 95 % bootstrap interval, `p_value` is two-sided,
-        `suspect` marks an output without a single word. What cannot be computed is None.
+        JSON-able values. `bleu_low` and `bleu_high` are the 95 % bootstrap interval, `bleu_delta_low` and
+        `bleu_delta_high` that of the difference to the baseline on equal resamples, `p_value` is two-sided, `suspect` marks an output without a single word. What cannot be computed is None.
 
     Raises:
         UserError: the numbers of sentences differ, an index is out of range, or the tokenizer is unusable.
@@ -73,6 +74,8 @@ def score(
         "bleu_high": min(100.0, float(own.mean + own.ci)),
         "chrf": chrf_score,
         "bleu_delta": None,
+        "bleu_delta_low": None,
+        "bleu_delta_high": None,
         "p_value": None,
         "bleu_without_near_duplicates": _on_subset(bleu, hypotheses, references, subset),
         "sentences_without_near_duplicates": len(set(subset)),
@@ -83,9 +86,37 @@ def score(
     if baseline is not None:
         reference: Any = results["BLEU"][0]
         values["bleu_delta"] = own.score - reference.score
+        with _sacrebleu_seed(seed):
+            low, high = _delta_interval(bleu, baseline, hypotheses, references, bootstrap_samples)
+        values["bleu_delta_low"], values["bleu_delta_high"] = low, high
         # sacreBLEU calls a system that equals its baseline significantly different (p = 1 / (samples + 1))
         values["p_value"] = 1.0 if list(hypotheses) == list(baseline) else own.p_value
     return values
+
+
+def _delta_interval(
+    bleu: BLEU, baseline: Sequence[str], hypotheses: Sequence[str], references: Sequence[str], samples: int
+) -> tuple[float, float]:
+    """Return the 95 % interval of the difference in BLEU, both systems resampled alike (Koehn 2004).
+
+    sacreBLEU draws these resamples itself but reports only a p-value of them.
+    """
+    first, second = (
+        np.array([one.score for one in _bootstrap_resample(statistics, bleu, samples)[1]])
+        for statistics in (bleu._extract_corpus_statistics(lines, [references]) for lines in (baseline, hypotheses))
+    )
+    low, high = np.percentile(second - first, (2.5, 97.5))
+    return float(low), float(high)
+
+
+def tokenizer_signature(tokenizer: str) -> str:
+    """Return sacreBLEU's full name of a tokenizer, such as `13a` or `ja-mecab-0.996-IPA`.
+
+    Raises:
+        UserError: no such tokenizer, a package that it needs is missing, or its model cannot be downloaded.
+
+    """
+    return str(_bleu(tokenizer).tokenizer_signature)
 
 
 def _require_equal_counts(texts: Mapping[str, Sequence[str]]) -> None:
@@ -118,7 +149,7 @@ def _bleu(tokenizer: str) -> BLEU:
         raise UserError(f"evaluation.bleu_tokenizer: {tokenizer!r} is unknown{hint}; allowed: {allowed}")
     try:
         return BLEU(tokenize=tokenizer, force=True)
-    except (RuntimeError, ImportError) as error:
+    except (RuntimeError, ImportError, OSError) as error:  # no package; no network for a tokenizer's model
         reason = " ".join(str(error).split())
         raise UserError(f"evaluation.bleu_tokenizer: {tokenizer!r} cannot be used here: {reason}") from None
 
