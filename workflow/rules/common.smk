@@ -12,6 +12,7 @@ from snakemake.exceptions import WorkflowError
 
 # Qualified names only: a Snakefile shares its namespace with Snakemake itself, which has a `parse` of its own.
 try:
+    import headcount.analysis
     import headcount.config
     import headcount.errors
     import headcount.fingerprint
@@ -30,14 +31,44 @@ STUDY = f"results/{SETTINGS.study}"
 RUNS, TABLES, FIGURES, LOGS = (f"{STUDY}/{name}" for name in ("runs", "tables", "figures", "logs"))
 DATA = f"{STUDY}/data/{{corpus}}"
 
-# What each figure belongs to, and the method without which there is nothing to draw.
-FIGURE_PAPERS = {
-    "bleu_by_heads": ("all", None),
-    "surviving_heads": ("all", None),
-    "training_curves": ("all", None),
-    "gate_trajectories": ("voita2019", "l0"),
-    "alpha_density": ("correia2019", "entmax"),
+# Figure or table: where it belongs (paper and place in it), and the methods and analyses without which it is empty.
+FIGURES_BY_NAME = {
+    "bleu_by_heads": ("all", ()),
+    "surviving_heads": ("all", ()),
+    "training_curves": ("all", ()),
+    "summary_table": ("all", ()),
+    "claims_table": ("all", ("claims",)),
+    "head_map": ("voita2019-fig01", ("roles", "relevance")),
+    "head_map_targets": ("voita2019-fig02", ("roles", "relevance", "corpora")),
+    "dependency_distances": ("voita2019-fig03", ("roles",)),
+    "dependency_accuracy": ("voita2019-fig04", ("roles",)),
+    "attention_maps": ("voita2019-fig05", ("roles",)),
+    "hard_concrete": ("voita2019-fig06", ("l0",)),
+    "bleu_by_encoder_heads": ("voita2019-fig07", ("l0",)),
+    "retained_functions": ("voita2019-fig08", ("l0", "roles")),
+    "heads_by_type": ("voita2019-fig09", ("l0",)),
+    "heads_by_decoder_layer": ("voita2019-fig10", ("l0",)),
+    "gate_trajectories": ("voita2019-gates", ("l0",)),
+    "removal_by_role": ("voita2019-roles", ("removal",)),
+    "relevance_agreement": ("voita2019-relevance", ("roles", "relevance")),
+    "dependency_accuracy_table": ("voita2019-table1", ("roles",)),
+    "pruned_against_scratch_table": ("voita2019-table2", ("l0",)),
+    "alpha_density": ("correia2019", ("entmax",)),
 }
+
+# Which papers' claims a study is held against: those of which it runs a method or an analysis.
+PAPERS_BY_PART = {"l0": "voita2019", "roles": "voita2019"}
+PARTS = {*SETTINGS.methods, *SETTINGS.analyses}
+PAPERS = sorted({paper for part, paper in PAPERS_BY_PART.items() if part in PARTS})
+PARTS |= {
+    name
+    for name, there in {"claims": PAPERS, "corpora": SETTINGS.corpora, "removal": SETTINGS.roles.removal}.items()
+    if there
+}
+
+# Of the section `roles`: what recording the attention needs, and what neither that nor naming the heads needs.
+RECORDED = {"offsets", "relations", "rare_frequent_tokens", "interrogatives", "question_marks", "maps"}
+NOT_A_CRITERION = {"parser", "trees", "removal"}
 
 
 # The environment of every job; not part of the shell lines, so that a change repeats nothing. First this very Python;
@@ -53,7 +84,12 @@ os.environ.update(
 
 def stage(*stages):
     """Return the pattern of the runs of the given stages, for a wildcard constraint."""
-    return "|".join(re.escape(run.run) for run in PLAN.values() if run.stage in stages) or "none"
+    return one_of(run.run for run in PLAN.values() if run.stage in stages)
+
+
+def one_of(names):
+    """Return the pattern of the given names, for a wildcard constraint."""
+    return "|".join(map(re.escape, names)) or "none"
 
 
 def folder(wildcards):
@@ -91,6 +127,14 @@ def text_files(wildcards):
     data = own(wildcards).data
     files = (data.files.source, data.files.target, data.files.tsv)
     return [path for path in files if path and data.source == "files"]
+
+
+def trees_from(wildcards, input):
+    """Return the option of the parse script that says where the trees come from: the user, the grammar, the parser."""
+    settings = own(wildcards)
+    if settings.data.source == "synthetic" and not settings.roles.trees:
+        return f"--trees {DATA}/corpus/dev.conllu".format(corpus=wildcards.corpus)
+    return f"--trees {input.trees!r}" if input.trees else f"--parser {settings.roles.parser!r}"
 
 
 def training_inputs(wildcards):
@@ -171,13 +215,25 @@ def observed():
     return list(dict.fromkeys([*dense(), *asked("roles")]))
 
 
+def figure_names(tables):
+    """Return the tables or the pictures that the chosen methods and analyses yield, with the paper and place of each."""
+    return {
+        name: place
+        for name, (place, needed) in FIGURES_BY_NAME.items()
+        if PARTS.issuperset(needed) and name.endswith("_table") == tables
+    }
+
+
 def figure_files():
-    """Return the pictures that the chosen methods yield."""
-    return [
-        f"{FIGURES}/{paper}-{name}.svg"
-        for name, (paper, method) in FIGURE_PAPERS.items()
-        if method is None or method in SETTINGS.methods
-    ]
+    """Return the files of all figures and tables."""
+    pictures = [f"{FIGURES}/{place}-{name}.svg" for name, place in figure_names(tables=False).items()]
+    return pictures + [f"{FIGURES}/{place}-{name}.html" for name, place in figure_names(tables=True).items()]
+
+
+def drawn_from():
+    """Return what figures are drawn from: the tables, with the papers' numbers beside them where a paper is at stake."""
+    claims = [f"{TABLES}/claims.csv", f"{TABLES}/paper_numbers.csv"] if PAPERS else []
+    return expand(f"{TABLES}/{{table}}.csv", table=headcount.analysis.TABLES) + claims
 
 
 def code(*modules):

@@ -23,7 +23,7 @@ rule prepare:
     benchmark:
         f"{LOGS}/prepare/{{corpus}}.benchmark.tsv"
     wildcard_constraints:
-        corpus="|".join(map(re.escape, CORPORA)),
+        corpus=one_of(CORPORA),
     conda:
         "../../envs/core.yaml"
     params:

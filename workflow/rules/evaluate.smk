@@ -11,7 +11,7 @@ rule translate:
     benchmark:
         f"{LOGS}/translate/{{run}}.benchmark.tsv"
     wildcard_constraints:
-        run="|".join(map(re.escape, models())),
+        run=one_of(models()),
     conda:
         "../../envs/core.yaml"
     threads: 1
@@ -43,7 +43,7 @@ rule score:
     log:
         f"{LOGS}/score/{{run}}.log",
     wildcard_constraints:
-        run="|".join(map(re.escape, models())),
+        run=one_of(models()),
     conda:
         "../../envs/core.yaml"
     params:
@@ -68,7 +68,7 @@ rule score_lookup:
     log:
         f"{LOGS}/score/lookup-{{corpus}}.log",
     wildcard_constraints:
-        corpus="|".join(map(re.escape, CORPORA)),
+        corpus=one_of(CORPORA),
     conda:
         "../../envs/core.yaml"
     params:
@@ -83,29 +83,6 @@ rule score_lookup:
         " {input.hypotheses} {output.score} > {log} 2>&1"
 
 
-rule record:
-    input:
-        weights=f"{RUNS}/{{run}}/model.safetensors",
-        shape=f"{RUNS}/{{run}}/model.json",
-        encoded=of_corpus("encoded/dev.npz"),
-    output:
-        observation=f"{RUNS}/{{run}}/observation.npz",
-    log:
-        f"{LOGS}/record/{{run}}.log",
-    wildcard_constraints:
-        run="|".join(map(re.escape, observed())),
-    conda:
-        "../../envs/core.yaml"
-    threads: 1
-    params:
-        code=code("stages.record"),
-        folder=folder,
-    message:
-        "record: attention of {wildcards.run} over the dev set"
-    shell:
-        "python -m headcount record --model {params.folder} {input.encoded} {output.observation} > {log} 2>&1"
-
-
 rule speed:
     input:
         models=lambda wildcards: [f"{RUNS}/{run}/model.safetensors" for run in models_of_seed(wildcards)],
@@ -116,7 +93,7 @@ rule speed:
     log:
         f"{LOGS}/speed/{{corpus}}-s{{seed}}.log",
     wildcard_constraints:
-        corpus="|".join(map(re.escape, CORPORA)),
+        corpus=one_of(CORPORA),
         seed=r"\d+",
     conda:
         "../../envs/core.yaml"

@@ -1,22 +1,22 @@
-# Every figure is a rule of its own name: tidy tables in, one picture with its caption out.
+# Every figure and table is a rule of its own name: tidy tables in, one picture or page with its caption out.
 
-for figure, (paper, _) in FIGURE_PAPERS.items():
+for figure, place in figure_names(tables=False).items():
 
     rule:
         name:
             figure
         input:
-            tables=rules.analyse.output,
+            tables=drawn_from(),
         output:
             svg=report(
-                f"{FIGURES}/{paper}-{figure}.svg",
+                f"{FIGURES}/{place}-{figure}.svg",
                 caption=f"../report/{figure}.rst",
-                category=paper,
+                category=place.partition("-")[0],
                 labels={"figure": figure, "study": SETTINGS.study},
             ),
-            pdf=f"{FIGURES}/{paper}-{figure}.pdf",
+            pdf=f"{FIGURES}/{place}-{figure}.pdf",
         log:
-            f"{LOGS}/figures/{paper}-{figure}.log",
+            f"{LOGS}/figures/{place}-{figure}.log",
         conda:
             "../../envs/core.yaml"
         params:
@@ -29,25 +29,30 @@ for figure, (paper, _) in FIGURE_PAPERS.items():
             "python -m headcount figure {params.figure} --tables {params.tables} --out {output.svg} > {log} 2>&1"
 
 
-rule summary_table:
-    input:
-        tables=rules.analyse.output,
-    output:
-        html=report(
-            f"{FIGURES}/all-summary_table.html",
-            caption="../report/summary_table.rst",
-            category="all",
-            labels={"figure": "summary_table", "study": SETTINGS.study},
-        ),
-        markdown=f"{FIGURES}/all-summary_table.md",
-    log:
-        f"{LOGS}/figures/all-summary_table.log",
-    conda:
-        "../../envs/core.yaml"
-    params:
-        code=code("figures.summary_table"),
-        tables=lambda wildcards: TABLES,
-    message:
-        "summary_table: every run in one table"
-    shell:
-        "python -m headcount figure summary_table --tables {params.tables} --out {output.html} > {log} 2>&1"
+for figure, place in figure_names(tables=True).items():
+
+    rule:
+        name:
+            figure
+        input:
+            tables=drawn_from(),
+        output:
+            html=report(
+                f"{FIGURES}/{place}-{figure}.html",
+                caption=f"../report/{figure}.rst",
+                category=place.partition("-")[0],
+                labels={"figure": figure, "study": SETTINGS.study},
+            ),
+            markdown=f"{FIGURES}/{place}-{figure}.md",
+        log:
+            f"{LOGS}/figures/{place}-{figure}.log",
+        conda:
+            "../../envs/core.yaml"
+        params:
+            code=code(f"figures.{figure}"),
+            figure=figure,
+            tables=lambda wildcards: TABLES,
+        message:
+            "table: {params.figure}"
+        shell:
+            "python -m headcount figure {params.figure} --tables {params.tables} --out {output.html} > {log} 2>&1"

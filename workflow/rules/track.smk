@@ -2,7 +2,6 @@ rule track:
     input:
         tables=rules.analyse.output,
         figures=figure_files(),
-        summary=rules.summary_table.output,
     output:
         receipt=f"{STUDY}/tracked.json",
     log:

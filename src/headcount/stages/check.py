@@ -13,6 +13,7 @@ from rich.console import Console
 from headcount import plan
 from headcount.config import Study, studies
 from headcount.errors import UserError
+from headcount.evaluate.score import tokenizer_signature
 from headcount.registry import load
 from headcount.tracking import store
 from headcount.train.device import choose_device
@@ -46,6 +47,7 @@ def _questions(study: Study) -> dict[str, Callable[[], str]]:
         "plugins": lambda: _plugins(study),
         "corpora": lambda: _corpora(study),
         "parser": lambda: _parsers(study),
+        "scores": lambda: _tokenizers(study),
         "disk": lambda: _disk(study),
         "device": lambda: _device(study),
         "tracking": lambda: _tracking(study),
@@ -83,9 +85,16 @@ def _parsers(study: Study) -> str:
     return ", ".join(sorted(wanted)) or "none needed"
 
 
+def _tokenizers(study: Study) -> str:
+    names = {settings.evaluation.bleu_tokenizer for settings in studies(study).values()}
+    return ", ".join(tokenizer_signature(name) for name in sorted(names))
+
+
 def _disk(study: Study) -> str:
     settings = studies(study)
-    needed = (100 << 20) + sum(_parameters(settings[run.corpus]) for run in plan.runs(study).values()) * BYTES_PER_PARAMETER
+    needed = (100 << 20) + sum(
+        _parameters(settings[run.corpus]) for run in plan.runs(study).values()
+    ) * BYTES_PER_PARAMETER
     RESULTS.mkdir(exist_ok=True)
     free = shutil.disk_usage(RESULTS).free
     if free < needed:

@@ -51,7 +51,9 @@ def publish(study: Path, out: Path, overrides: list[str]) -> None:
 
 def _page(study: Path, command: str, texts: list[str], figures: list[Path]) -> str:
     records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((study / "runs").glob("*/run.json"))]
-    corpora = [json.loads(path.read_text(encoding="utf-8")) for path in sorted((study / "data").glob("*/manifest.json"))]
+    corpora = [
+        json.loads(path.read_text(encoding="utf-8")) for path in sorted((study / "data").glob("*/manifest.json"))
+    ]
     seconds = sum(record.get("seconds", 0.0) for record in records)
     lines = [
         f"# Study `{study.name}`",

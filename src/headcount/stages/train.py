@@ -16,6 +16,7 @@ from headcount.data.batching import TokenBatches
 from headcount.data.encoded import Encoded
 from headcount.data.subword import Subword
 from headcount.data.text import read_lines
+from headcount.plan import VALIDATION_TOKENIZER
 from headcount.registry import load
 from headcount.stages.begin.task import REWIND, ROLES, Beginning, Task
 from headcount.stages.live import live_sync
@@ -106,7 +107,7 @@ def train(settings: dict[str, Any], *, code: str, data: Path, out: Path, parents
                 decode=subword.decode,
                 smoothing=training["label_smoothing"],
                 sentences_per_batch=SENTENCES_PER_BATCH,
-                tokenizer="13a",
+                tokenizer=settings.get("bleu_tokenizer", VALIDATION_TOKENIZER),
                 length_ratio=LENGTH_RATIO,
                 length_extra=LENGTH_EXTRA,
             ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import shutil
+from typing import Any
 
 import torch
 
@@ -17,7 +18,7 @@ from headcount.train.optim import Group, inverse_sqrt, trainable
 
 def begin(task: Task) -> Beginning:
     """Initialise the model of the settings, with the heads that the last parent kept if there is one."""
-    kept = {"kept": kept_heads(task.parents[-1])} if task.parents else {}
+    kept: dict[str, Any] = {"kept": kept_heads(task.parents[-1])} if task.parents else {}
     config = ModelConfig(vocabulary=task.vocabulary, **task.settings["model"], **kept)
     torch.manual_seed(task.seed)
     model = Transformer(config).to(task.device)
