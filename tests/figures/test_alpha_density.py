@@ -13,9 +13,8 @@ from headcount.figures.style import paper_style
 
 def test_histograms_hold_every_head_and_sentence(tables_of: Callable[..., Path]) -> None:
     tables = tables_of()
-    measures = read(tables, "observations")
     with paper_style():
-        figure = _figure(read(tables, "alpha"), measures[measures["measure"] == "alpha"], read(tables, "density"))
+        figure = _figure(*(read(tables, name) for name in ("runs", "alpha", "observations", "density")))
     assert len(figure.axes) == 9
     for axes in figure.axes[3:6]:
         bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]

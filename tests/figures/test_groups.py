@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from pruned_runs import gated, run
+from role_tables import write
 
-from headcount.figures.groups import groups, in_order, read
+from headcount.figures.groups import corpora, groups, in_order, main_corpus, note, of_main, paper_numbers, read
 
 
 def test_seeds_are_joined_and_methods_ordered(tables_of: Callable[..., Path]) -> None:
@@ -17,7 +19,7 @@ def test_seeds_are_joined_and_methods_ordered(tables_of: Callable[..., Path]) ->
     assert penalties == sorted(penalties)
     heads = [group.value("heads") for group in found if group.method == "ticket"]
     assert [value.centre for value in heads if value] == [36, 18]
-    assert in_order(["reinit", "mine", "baseline"]) == ["baseline", "reinit", "mine"]
+    assert in_order(["reinit", "mine", "baseline", "lookup"]) == ["baseline", "mine", "reinit", "lookup"]
 
 
 def test_several_seeds_give_mean_and_standard_deviation(tables_of: Callable[..., Path]) -> None:
@@ -42,3 +44,52 @@ def test_what_no_run_has_is_no_value(tables_of: Callable[..., Path]) -> None:
     rounds = next(group for group in groups(runs) if group.method == "round")
     assert rounds.bleu() is None
     assert pd.isna(rounds.penalty)
+
+
+def test_corpora_and_what_was_pruned_are_kept_apart() -> None:
+    entmax = {"parent_normaliser": "entmax15"}
+    runs = pd.DataFrame(
+        [
+            run("baseline-s1", "baseline"),
+            {**gated("encoder", 0.01, (4, 8, 8), 19), **entmax, "run": "entmax15-l0-encoder-0.01-s1"},
+            gated("encoder", 0.01, (4, 8, 8), 19),
+            run("lookup", "lookup", parent_normaliser=None, seed=None),
+            run("a-baseline-s1", "baseline", corpus="a"),
+            gated("encoder", 0.01, (2, 8, 8), 18, corpus="a"),
+        ]
+    )
+    assert (corpora(runs), main_corpus(runs)) == (["en-de", "a"], "en-de")
+    found = groups(runs)
+    assert [(group.corpus, group.method, group.normaliser) for group in found] == [
+        ("en-de", "baseline", "softmax"),
+        ("en-de", "l0", "softmax"),
+        ("en-de", "l0", "entmax15"),
+        ("en-de", "lookup", "softmax"),
+        ("a", "baseline", "softmax"),
+        ("a", "l0", "softmax"),
+    ]
+    assert all(len(group.rows) == 1 for group in found)
+    assert of_main(runs, runs)["corpus"].unique().tolist() == ["en-de"]
+    assert (note(runs, "a"), note(of_main(runs, runs), "en-de")) == (", a", "")
+
+
+def test_numbers_of_heads_stand_behind_penalties() -> None:
+    asked = {"scope": "encoder", "setting": "target 6 heads", "target_heads": 6}
+    runs = pd.DataFrame([run("l0-encoder-6h-s1", "l0", (6, 8, 8), **asked), gated("encoder", 0.1, (2, 8, 8), 12)])
+    assert [group.label for group in groups(runs)] == ["λ = 0.1", "target 6 heads"]
+    assert groups(runs)[1].first_run == "l0-encoder-6h-s1"
+
+
+def test_texts_that_look_like_numbers_or_gaps_stay_texts(tmp_path: Path) -> None:
+    write(tmp_path, maps=pd.DataFrame({"run": ["a", "b"], "role": ["-1", "+1"], "query_token": ["null", "NA"]}))
+    table = read(tmp_path, "maps")
+    assert table["role"].tolist() == ["-1", "+1"]
+    assert table["query_token"].tolist() == ["null", "NA"]
+    assert table["corpus"].tolist() == ["", ""]
+
+
+def test_the_papers_numbers_may_be_missing(tmp_path: Path) -> None:
+    assert paper_numbers(tmp_path, "voita2019", "table1").empty
+    rows = [("voita2019", "table1", "WMT", "nsubj", 45), ("voita2019", "figure1", "WMT", 2, 3)]
+    write(tmp_path, paper_numbers=pd.DataFrame(rows, columns=["paper", "item", "series", "x", "y"]))
+    assert paper_numbers(tmp_path, "voita2019", "table1")["y"].tolist() == [45]

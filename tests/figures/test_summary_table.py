@@ -8,7 +8,13 @@ import pandas as pd
 import pytest
 
 from headcount.figures.groups import groups
-from headcount.figures.summary_table import COLUMNS, _bleu, _delta, _p_value, draw
+from headcount.figures.summary_table import COLUMNS, _bleu, _delta, _method, _p_value, _setting, draw
+from headcount.figures.tabular import Cell
+
+NUMBERS = (
+    *("heads_encoder", "heads_decoder_self", "heads_decoder_cross", "bleu_without_near_duplicates", "chrf"),
+    *("parameters", "decode_seconds_per_sentence", "speedup", "train_seconds"),
+)
 
 
 def rows_of(markdown: str) -> list[list[str]]:
@@ -48,7 +54,7 @@ def test_every_model_has_a_row_and_rounds_have_a_note(tables_of: Callable[..., P
 def test_cells_of_one_seed() -> None:
     (group,) = groups(pd.DataFrame([run(1, bleu_delta=-1.25, p_value=0.0004)]))
     assert _bleu(group) == "20.00 [19.00, 21.00]"
-    assert _delta(group) == "\N{MINUS SIGN}1.25"
+    assert _delta(group) == Cell("\N{MINUS SIGN}1.25", bold=True)
     assert _p_value(group) == "< 0.001"
 
 
@@ -56,7 +62,7 @@ def test_cells_of_several_seeds() -> None:
     scored = [run(1, bleu_delta=-1.0, p_value=0.01), run(2, bleu=22.0, bleu_delta=1.0, p_value=0.6)]
     (group,) = groups(pd.DataFrame(scored))
     assert _bleu(group) == "21.00 ± 1.41"
-    assert _delta(group) == "+0.00 ± 1.41"
+    assert _delta(group) == Cell("+0.00 ± 1.41", bold=False)
     assert _p_value(group) == "1 of 2"
 
 
@@ -70,6 +76,34 @@ def test_no_cell_breaks_the_markdown(tables_of: Callable[..., Path], tmp_path: P
     draw(tables_of(seeds=seeds), tmp_path / "summary.html")
     rows = rows_of((tmp_path / "summary.md").read_text(encoding="utf-8"))
     assert {len(row) for row in rows} == {len(COLUMNS)}
+
+
+@pytest.mark.parametrize(
+    ("values", "method", "setting"),
+    [
+        (
+            {"method": "l0", "scope": "encoder", "setting": "λ=0", "penalty": 0.0},
+            "L0 gates, encoder",
+            "λ = 0 (control)",
+        ),
+        ({"method": "l0", "setting": "target 6 heads"}, "L0 gates, all", "target 6 heads"),
+        ({"method": "scratch", "setting": "λ=0.03"}, "trained from scratch, all", "λ = 0.03"),
+        ({"method": "unnamed", "scope": "encoder", "setting": ""}, "unnamed heads removed, encoder", ""),
+        ({"method": "l0", "parent_normaliser": "entmax15", "setting": "λ=1"}, "L0 gates of 1.5-entmax, all", "λ = 1"),
+    ],
+)
+def test_every_method_says_what_it_is(values: dict[str, object], method: str, setting: str) -> None:
+    (group,) = groups(pd.DataFrame([run(1, **values)]))
+    assert (_method(group).text, _setting(group)) == (method, setting)
+
+
+def test_several_corpora_get_a_column(tmp_path: Path) -> None:
+    values = dict.fromkeys([*NUMBERS, "p_value", "identical_outputs", "bleu_delta"])
+    rows = [run(1, run=f"{corpus}-s1", corpus=corpus, **values) for corpus in ("en-de", "en-fr")]
+    pd.DataFrame(rows).to_csv(tmp_path / "runs.csv", index=False)
+    draw(tmp_path, tmp_path / "summary.html")
+    table = rows_of((tmp_path / "summary.md").read_text(encoding="utf-8"))
+    assert [row[0].strip() for row in table] == ["corpus", "---", "en-de", "en-fr"]
 
 
 class Cells(HTMLParser):

@@ -1,4 +1,4 @@
-"""Learned α and density of the attention heads (correia2019, figures 3 and 4), by attention type."""
+"""Learned α and density of the attention heads (correia2019, figures 3 and 4), by attention type, main corpus."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from headcount.figures.groups import in_order, read
+from headcount.figures.groups import PRUNED, in_order, main_corpus, note, of_main, read
 from headcount.figures.style import (
     ATTENTION_LABELS,
     GREY,
@@ -30,19 +30,27 @@ ALPHA_RANGE = (1.0, 2.0)
 BINS = 15
 """Bins of both histograms, as in the paper."""
 
+LEARNED = "entmax_alpha"
+"""The method whose α is drawn: one learned α a head."""
+
 SOFTMAX = "baseline"
 """Dense by nature: mentioned in words, since its single bar would flatten all others."""
 
 
 def draw(tables: Path, out: Path) -> None:
-    """Read `alpha.csv`, `observations.csv` and `density.csv` and write the figure to `out` (SVG) and as PDF."""
+    """Read `runs`, `alpha`, `observations` and `density` and write the figure to `out` (SVG) and as PDF."""
+    names = ("runs", "alpha", "observations", "density")
     with paper_style():
-        measures = read(tables, "observations")
-        final = measures[measures["measure"] == "alpha"]
-        save(_figure(read(tables, "alpha"), final, read(tables, "density")), out)
+        save(_figure(*(read(tables, name) for name in names)), out)
 
 
-def _figure(trajectories: pd.DataFrame, final: pd.DataFrame, density: pd.DataFrame) -> Figure:
+def _figure(runs: pd.DataFrame, trajectories: pd.DataFrame, measures: pd.DataFrame, density: pd.DataFrame) -> Figure:
+    dense = of_main(runs, runs)
+    dense = dense[~dense["method"].isin(PRUNED)]
+    learned = dense[dense["method"] == LEARNED]["run"]
+    trajectories = trajectories[trajectories["run"].isin(learned)]
+    final = measures[(measures["measure"] == "alpha") & measures["run"].isin(learned)]
+    density = density[density["run"].isin(dense["run"])]
     parts = [
         part
         for part in (
@@ -67,6 +75,9 @@ def _figure(trajectories: pd.DataFrame, final: pd.DataFrame, density: pd.DataFra
         handles = _layers(table) if panel is _trajectories else _methods(table) if panel is _density else []
         if handles:
             line[-1].legend(handles=handles, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    remark = note(runs, main_corpus(runs)).removeprefix(", ")
+    if remark:
+        figure.suptitle(remark, x=0.01, ha="left", fontsize=7.5, color=GREY)
     for axes, name in zip(grid[0], ATTENTION_LABELS.values(), strict=True):
         axes.set_title(name, weight="bold", pad=6 if parts[0][3] is _trajectories else 14)
     return figure
@@ -92,7 +103,7 @@ def _layers(table: pd.DataFrame) -> list[Line2D]:
 
 
 def _alpha(axes: Axes, table: pd.DataFrame) -> None:
-    style = look("entmax_alpha")
+    style = look(LEARNED)
     values = table["value"].to_numpy(dtype=float)
     axes.hist(values, bins=BINS, range=ALPHA_RANGE, color=style.colour, edgecolor="white", linewidth=0.5)
     axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))

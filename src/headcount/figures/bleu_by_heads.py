@@ -1,4 +1,7 @@
-"""BLEU against the number of heads kept: what each method loses on the way to few heads (voita2019, figure 7)."""
+"""BLEU against the number of heads kept: what each method loses on the way to few heads (voita2019, figure 7).
+
+The main corpus only. Models pruned from sparse attention have its colour and the marker of the pruning method.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-from headcount.figures.groups import Group, Value, groups, read
-from headcount.figures.style import GREY, PAGE_INCHES, look, nothing_to_draw, panel_title, paper_style, save
+from headcount.figures.groups import PRUNED, SOFTMAX, Group, Value, groups, main_corpus, note, of_main, read
+from headcount.figures.style import GREY, PAGE_INCHES, Look, look, nothing_to_draw, panel_title, paper_style, save
 
 HEIGHT_INCHES = 2.9
 
@@ -52,6 +55,8 @@ def draw(tables: Path, out: Path) -> None:
 
 
 def _figure(runs: pd.DataFrame) -> Figure:
+    remark = note(runs, main_corpus(runs))
+    runs = of_main(runs, runs)
     every = [group for group in groups(runs) if group.bleu() is not None]
     dense = next((group for group in every if group.method == "baseline"), None)
     lookup = next((group for group in every if group.method == "lookup"), None)
@@ -59,8 +64,8 @@ def _figure(runs: pd.DataFrame) -> Figure:
     encoder = [group for group in shown if group.scope == "encoder"]
     others = [group for group in shown if group.scope != "encoder"]
     panels = [
-        Panel("pruning the encoder, decoder frozen", "encoder heads kept", "heads_encoder", encoder),
-        Panel("all attention types", "heads kept, all types", "heads", others),
+        Panel(f"pruning the encoder, decoder frozen{remark}", "encoder heads kept", "heads_encoder", encoder),
+        Panel(f"all attention types{remark}", "heads kept, all types", "heads", others),
     ]
     panels = [panel for panel in panels if panel.groups]
     if not panels:
@@ -88,24 +93,38 @@ def _panel(axes: Axes, panel: Panel, dense: Group | None, everything: float) -> 
     points = _points(panel, dense, width)
     series = defaultdict(list)
     for point in points:
-        series[point.group.method].append(point)
-    start = series.pop("baseline", [])
+        series[_series(point.group)].append(point)
+    start = series.pop(("baseline", SOFTMAX), [])
     for point in start:
         axes.axhline(point.bleu.centre, color="black", linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
         axes.axhspan(point.bleu.low, point.bleu.high, color="black", alpha=0.07, linewidth=0, zorder=0)
         _draw(axes, [point])
-    for method, found in series.items():
-        line = [*start, *found] if method in ("ticket", "reinit") else found
+    for (method, normaliser), found in series.items():
+        line = [*start, *found] if method in ("ticket", "reinit") and normaliser == SOFTMAX else found
         axes.plot(
             [point.x for point in line],
             [point.bleu.centre for point in line],
-            color=look(method).colour,
+            color=_look(found[0].group).colour,
             linewidth=0.9,
             alpha=0.7,
             zorder=2,
         )
         _draw(axes, found)
     _label_penalties(axes, [point for point in points if point.group.penalty >= 0], width)
+
+
+def _series(group: Group) -> tuple[str, str]:
+    """Return what points of one colour and marker have in common: the method, and what it pruned."""
+    return group.method, group.normaliser if group.method in PRUNED else SOFTMAX
+
+
+def _look(group: Group) -> Look:
+    style = look(group.method)
+    _, normaliser = _series(group)
+    if normaliser == SOFTMAX:
+        return style
+    sparse = look(normaliser)
+    return Look(f"{style.label}, {sparse.label}", sparse.colour, style.marker)
 
 
 def _points(panel: Panel, dense: Group | None, width: float) -> list[Point]:
@@ -130,7 +149,7 @@ def _points(panel: Panel, dense: Group | None, width: float) -> list[Point]:
 
 def _draw(axes: Axes, points: Sequence[Point]) -> None:
     for point in points:
-        style = look(point.group.method)
+        style = _look(point.group)
         below, above = point.bleu.error
         left, right = point.heads.error
         axes.errorbar(
@@ -163,7 +182,7 @@ def _label_penalties(axes: Axes, points: Sequence[Point], width: float) -> None:
             ha="center",
             va="bottom" if side == "above" else "top",
             fontsize=6,
-            color=look(point.group.method).colour,
+            color=_look(point.group).colour,
         )
         text.set_path_effects([withStroke(linewidth=1.5, foreground="white")])
 
@@ -181,15 +200,15 @@ def _lookup(axes: Axes, lookup: Group) -> None:
 
 def _handles(dense: Group | None, shown: Sequence[Group]) -> list[Line2D]:
     handles = []
-    points = Counter(group.method for group in shown)
+    points = Counter(map(_series, shown))
+    looks = {_series(group): _look(group) for group in shown}
     if dense is not None:
         style = look("baseline")
         handles.append(
             Line2D([], [], color=style.colour, marker=style.marker, linestyle=(0, (4, 2)), label=style.label)
         )
-    for method in points:
-        style = look(method)
-        label = f"{style.label}, with their λ" if method == "l0" else style.label
-        width = 0.9 if points[method] > 1 else 0
+    for series, style in looks.items():
+        label = f"{style.label}, with their λ" if series == ("l0", SOFTMAX) else style.label
+        width = 0.9 if points[series] > 1 else 0
         handles.append(Line2D([], [], color=style.colour, marker=style.marker, linewidth=width, label=label))
     return handles

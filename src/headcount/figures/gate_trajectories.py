@@ -1,7 +1,8 @@
-"""How the L0 gates close: P(g ≠ 0) of each head over the updates, one panel for each λ."""
+"""How the L0 gates close: P(g ≠ 0) of each head over the updates, one panel for each L0 run of the main corpus."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from headcount.figures.groups import Group, groups, read
-from headcount.figures.style import GREY, PAGE_INCHES, SHORT_LABELS, nothing_to_draw, paper_style, save
+from headcount.figures.groups import SOFTMAX, Group, groups, main_corpus, note, of_main, read
+from headcount.figures.style import GREY, PAGE_INCHES, SHORT_LABELS, look, nothing_to_draw, paper_style, save
 
 GATE_INCHES = 0.034
 SMALLEST_INCHES = 1.0
@@ -24,6 +25,9 @@ TOP_INCHES = 0.55
 BOTTOM_INCHES = 0.4
 LEFT_INCHES = 0.9
 RIGHT_INCHES = 0.75
+PANELS = 6
+"""Most panels of a row; more λ go on in the next."""
+
 LEVELS = 20
 """Steps of the colour scale; equal neighbours in time become one rectangle, which keeps the file small."""
 
@@ -40,30 +44,37 @@ def draw(tables: Path, out: Path) -> None:
 
 
 def _figure(runs: pd.DataFrame, gates: pd.DataFrame) -> Figure:
+    remark = note(runs, main_corpus(runs))
+    runs = of_main(runs, runs)
     gated = runs[runs["run"].isin(gates["run"])]
     seed = gated["seed"].min()
-    found = groups(gated[gated["seed"] == seed])
-    rows = [[group for group in found if group.scope == scope] for scope in dict.fromkeys(g.scope for g in found)]
+    alike = defaultdict(list)
+    for group in groups(gated[gated["seed"] == seed]):
+        alike[group.normaliser, group.scope].append(group)
+    rows = list(alike.values())
     if not rows:
         return nothing_to_draw("this study has no L0 run")
+    rows = [row[first : first + PANELS] for row in rows for first in range(0, len(row), PANELS)]
     series = {str(run): table for run, table in gates.groupby("run")}
-    heights = [max(SMALLEST_INCHES, GATE_INCHES * len(_gates(series[_run(row[0])]))) for row in rows]
+    heights = [max(SMALLEST_INCHES, GATE_INCHES * len(_gates(series[row[0].first_run]))) for row in rows]
     height = TOP_INCHES + sum(heights) + GAP_INCHES * (len(rows) - 1) + BOTTOM_INCHES
     figure = Figure(figsize=(PAGE_INCHES, height))
     top = height - TOP_INCHES
     for row, inches in zip(rows, heights, strict=True):
         grid = figure.add_gridspec(
             1,
-            len(row),
+            min(PANELS, max(map(len, rows))),
             left=LEFT_INCHES / PAGE_INCHES,
             right=1 - RIGHT_INCHES / PAGE_INCHES,
             top=top / height,
             bottom=(top - inches) / height,
             wspace=0.12,
         )
-        figure.text(LEFT_INCHES / PAGE_INCHES, (top + 0.38) / height, SCOPES[row[0].scope], weight="bold", va="bottom")
+        normaliser = "" if row[0].normaliser == SOFTMAX else f", {look(row[0].normaliser).label}"
+        title = SCOPES[row[0].scope] + normaliser + remark
+        figure.text(LEFT_INCHES / PAGE_INCHES, (top + 0.38) / height, title, weight="bold", va="bottom")
         for column, group in enumerate(row):
-            _panel(figure.add_subplot(grid[0, column]), group, series[_run(group)], labelled=column == 0)
+            _panel(figure.add_subplot(grid[0, column]), group, series[group.first_run], labelled=column == 0)
         top -= inches + GAP_INCHES
     bar = figure.add_axes(
         (
@@ -77,10 +88,6 @@ def _figure(runs: pd.DataFrame, gates: pd.DataFrame) -> Figure:
     if runs["seed"].nunique() > 1:
         figure.text(0.01, 0.01, f"seed {seed:.0f}", color=GREY)
     return figure
-
-
-def _run(group: Group) -> str:
-    return str(group.rows["run"].iloc[0])
 
 
 def _gates(series: pd.DataFrame) -> pd.DataFrame:
@@ -114,7 +121,7 @@ def _panel(axes: Axes, group: Group, series: pd.DataFrame, *, labelled: bool) ->
     axes.set_yticks([])
     axes.xaxis.set_major_locator(MaxNLocator(3, integer=True))
     axes.set_xlabel("update")
-    axes.set_title(f"λ = {group.penalty:g}", loc="left", pad=12)
+    axes.set_title(group.label, loc="left", pad=12)
     kept = group.value("heads" if group.scope == "all" else "heads_encoder")
     if kept is not None:
         remark = f"{kept.centre:.0f} of {len(gates)} kept"

@@ -10,12 +10,34 @@ import pandas as pd
 
 from headcount.errors import UserError
 
-ORDER = ("baseline", "entmax15", "entmax_alpha", "l0", "round", "ticket", "reinit", "lookup")
-"""Order of the methods in tables and legends; others follow by name."""
+DENSE = (
+    "baseline",
+    "entmax15",
+    "entmax_alpha",
+    "sparsemax",
+    "entmax_fixed",
+    "entmax_alpha_layer",
+    "entmax_alpha_model",
+)
+PRUNED = ("l0", "scratch", "random", "unnamed", "named", "round", "ticket", "reinit")
+"""Methods that leave heads out. A method that is in no list is a dense model with a mixture of normalisers."""
+
+ORDER = (*DENSE, *PRUNED, "lookup")
+"""Order of the methods in tables and legends; others follow the dense models by name."""
+
+SOFTMAX = "softmax"
+
+TEXTS = (
+    *("run", "corpus", "method", "scope", "setting", "parent", "parent_normaliser", "role"),
+    *("query_token", "key_token"),
+)
+"""Columns whose cells are text, also where they look like a number or a missing value."""
 
 
 def read(tables: Path, name: str) -> pd.DataFrame:
     """Read the table `name`.csv of the folder `tables`; an empty text stays empty.
+
+    A table from before studies had several corpora gets an empty corpus, so that older results can be drawn.
 
     Raises:
         UserError: there is no such table.
@@ -23,13 +45,45 @@ def read(tables: Path, name: str) -> pd.DataFrame:
     """
     path = tables / f"{name}.csv"
     try:
-        table = pd.read_csv(path)
+        table = pd.read_csv(path, dtype=dict.fromkeys(TEXTS, "string"), keep_default_na=False, na_values=[""])
     except FileNotFoundError:
         raise UserError(f"{path}: no such table; run `headcount analyse` first") from None
-    for column in ("scope", "setting"):
-        if column in table:
-            table[column] = table[column].astype("string").fillna("")
+    texts = [column for column in TEXTS if column in table]
+    table[texts] = table[texts].fillna("")
+    if "run" in table and "corpus" not in table:
+        table.insert(1, "corpus", "")
     return table
+
+
+def corpora(runs: pd.DataFrame) -> list[str]:
+    """Return the corpora of a study, the main one first."""
+    return [str(corpus) for corpus in runs["corpus"].unique()]
+
+
+def main_corpus(runs: pd.DataFrame) -> str:
+    """Return the main corpus of a study, whose runs stand first in `runs.csv`."""
+    return corpora(runs)[0]
+
+
+def of_main(runs: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a table that belong to the main corpus."""
+    return table[table["corpus"] == main_corpus(runs)]
+
+
+def note(runs: pd.DataFrame, corpus: str) -> str:
+    """Return what a title adds to say which corpus is drawn: nothing when the study has only one."""
+    return f", {corpus}" if len(corpora(runs)) > 1 else ""
+
+
+def paper_numbers(tables: Path, paper: str, item: str) -> pd.DataFrame:
+    """Return the numbers that a paper prints in a table or figure: series, x, y, unit and source, one number a row.
+
+    Without a table of the papers' numbers there are none; a figure then shows ours alone.
+    """
+    if not (tables / "paper_numbers.csv").is_file():
+        return pd.DataFrame(columns=["paper", "item", "series", "x", "y", "unit", "source"])
+    numbers = read(tables, "paper_numbers")
+    return numbers[(numbers["paper"] == paper) & (numbers["item"] == item)]
 
 
 @dataclass(frozen=True)
@@ -49,17 +103,29 @@ class Value:
 
 @dataclass(frozen=True)
 class Group:
-    """Runs of one method and setting, one for each seed."""
+    """Runs of one corpus, method, normaliser and setting, one for each seed."""
 
+    corpus: str
     method: str
+    normaliser: str
     scope: str
     setting: str
     rows: pd.DataFrame
 
     @property
     def penalty(self) -> float:
-        """The λ of an L0 group, NaN for any other."""
+        """The λ of an L0 group, NaN for any other and where λ was searched for."""
         return float(self.rows["penalty"].iloc[0])
+
+    @property
+    def first_run(self) -> str:
+        """Id of the run of the first seed."""
+        return str(self.rows.sort_values("seed")["run"].iloc[0])
+
+    @property
+    def label(self) -> str:
+        """The setting as figures print it: `λ = 0.01`."""
+        return self.setting.replace("=", " = ")
 
     def value(self, column: str) -> Value | None:
         """Return mean and spread of a column over the seeds that have it; None when none has it."""
@@ -80,12 +146,23 @@ class Group:
 
 
 def groups(runs: pd.DataFrame) -> list[Group]:
-    """Group the rows of `runs.csv` by method, scope and setting: methods in `ORDER`, more heads first."""
+    """Group the rows of `runs.csv` that differ only by their seed: the main corpus first, methods in `ORDER`.
+
+    Within a method come models pruned from softmax first, the encoder before all heads, then more heads first.
+    """
+    keys = {name: _texts(runs, name) for name in ("corpus", "method", "parent_normaliser", "scope", "setting")}
+    keys["parent_normaliser"] = keys["parent_normaliser"].replace("", SOFTMAX)
     found = [
-        Group(str(method), str(scope), str(setting), rows)
-        for (method, scope, setting), rows in runs.groupby(["method", "scope", "setting"], sort=False)
+        Group(str(corpus), str(method), str(normaliser), str(scope), str(setting), rows)
+        for (corpus, method, normaliser, scope, setting), rows in runs.groupby(list(keys.values()), sort=False)
     ]
-    return sorted(found, key=_place)
+    order = {corpus: place for place, corpus in enumerate(keys["corpus"].unique())}
+    return sorted(found, key=lambda group: (order[group.corpus], *_place(group)))
+
+
+def _texts(runs: pd.DataFrame, column: str) -> pd.Series[str]:
+    """Return a column of texts; empty in a table from before the column existed."""
+    return runs[column].fillna("") if column in runs else pd.Series("", index=runs.index, name=column)
 
 
 def in_order(methods: Iterable[str]) -> list[str]:
@@ -94,10 +171,14 @@ def in_order(methods: Iterable[str]) -> list[str]:
 
 
 def _rank(method: str) -> tuple[int, str]:
-    return (ORDER.index(method) if method in ORDER else len(ORDER) - 1, method)
+    if method in ORDER:
+        place = ORDER.index(method)
+        return place + (place >= len(DENSE)), method
+    return len(DENSE), method
 
 
 def _place(group: Group) -> tuple[object, ...]:
     heads = group.value("heads")
-    penalty = 0.0 if pd.isna(group.penalty) else group.penalty
-    return (*_rank(group.method), group.scope == "all", penalty, -heads.centre if heads else 0.0, group.setting)
+    settings = (pd.isna(group.penalty), 0.0 if pd.isna(group.penalty) else group.penalty)
+    place = (*_rank(group.method), group.normaliser != SOFTMAX, group.normaliser, group.scope == "all", *settings)
+    return (*place, -heads.centre if heads else 0.0, group.setting)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -25,6 +25,14 @@ PAGE_INCHES = 7.0
 GREY = "#6F6F6F"
 PALE = "#E9E9E9"
 
+MINUS = "\N{MINUS SIGN}"
+
+PAPER = "#8F8F8F"
+"""Colour of the paper's own numbers, never of ours."""
+
+CORPUS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+"""Colours of the corpora in the order of the study, where a figure compares them; they repeat after the last."""
+
 ATTENTION_LABELS = dict(
     zip(ATTENTION_TYPES, ("encoder self-attention", "decoder self-attention", "decoder cross-attention"), strict=True)
 )
@@ -32,6 +40,9 @@ ATTENTION_LABELS = dict(
 
 SHORT_LABELS = dict(zip(ATTENTION_TYPES, ("encoder", "decoder self", "cross"), strict=True))
 """The same where space is short."""
+
+Stroke = Literal["-"] | tuple[float, tuple[float, ...]]
+"""A solid line, or offset and lengths of dashes and gaps."""
 
 SETTINGS: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so that figures are equal on all machines
@@ -81,18 +92,73 @@ LOOKS = {
     "reinit": Look("re-initialised ticket", "#E69F00", "s"),
     "entmax15": Look("1.5-entmax", "#009E73", "^"),
     "entmax_alpha": Look("α-entmax", "#CC79A7", "v"),
-    "lookup": Look("lookup baseline", GREY, "*"),
+    "sparsemax": Look("sparsemax", "#117733", "<"),
+    "entmax_fixed": Look("entmax, fixed α", "#44AA99", ">"),
+    "entmax_alpha_layer": Look("α-entmax, one α a layer", "#AA4499", "h"),
+    "entmax_alpha_model": Look("α-entmax, one α a model", "#882255", "8"),
+    "scratch": Look("trained from scratch", "#56B4E9", "p"),
+    "random": Look("random heads", "#999933", "P"),
+    "unnamed": Look("unnamed heads removed", "#332288", "<"),
+    "named": Look("named heads removed", "#CC6677", ">"),
+    "lookup": Look("lookup baseline", GREY, "d"),
 }
-"""Colours of Okabe and Ito, distinct for colour-blind readers; markers repeat the distinction without colour."""
+"""Colours of Okabe and Ito, then of Tol's muted set, distinct for colour-blind readers; markers repeat the distinction
+without colour."""
 
-SPARE_COLOURS = ("#56B4E9", "#8B6D00", "#5B3A8C")
+SPARE_COLOURS = ("#8B6D00", "#5B3A8C", "#777777")
+
+
+ROLES = {
+    "positional": "#56B4E9",
+    "syntactic": "#E69F00",
+    "rare": "#CC79A7",
+    "several": "#5BBF9A",
+    "unnamed": "#DCDCDC",
+}
+"""Colours of what a head does, pale enough for black text; `several` has functions of more than one kind."""
+
+ROLE_LABELS = {
+    "positional": "positional",
+    "syntactic": "syntactic",
+    "rare": "rare tokens",
+    "several": "of several kinds",
+    "unnamed": "unnamed",
+}
+
+
+def kind_of(kinds: Set[str]) -> str:
+    """Return the kind of a head whose functions are of the given kinds, a key of `ROLES`."""
+    return "several" if len(kinds) > 1 else next(iter(kinds), "unnamed")
+
+
+LETTERS = {"nsubj": ("v", "s"), "dobj": ("v", "o"), "obj": ("v", "o"), "amod": ("n", "a"), "advmod": ("v", "a")}
+"""How the paper abbreviates head word and dependent of a relation: verb, subject, object, noun, adjective or adverb."""
+
+WORDS = {"v": "verb", "s": "subject", "o": "object", "n": "noun", "amod": "adjective", "advmod": "adverb"}
+
+
+def role_name(role: str) -> str:
+    """Return a role of `roles.csv` in the paper's notation: `v→s` for `nsubj:to_dependent`, `−1`, `+1`, `rare`."""
+    relation, _, direction = role.rpartition(":")  # a relation of UD may hold a colon itself
+    if not relation:
+        return "rare" if role.startswith("rare") else role.replace("-", MINUS)
+    word, dependent = LETTERS.get(relation, ("h", relation))
+    return f"{word}→{dependent}" if direction == "to_dependent" else f"{dependent}→{word}"
+
+
+def role_words(role: str) -> str:
+    """Return a syntactic role in words: `verb → subject` for `nsubj:to_dependent`."""
+    relation, _, direction = role.rpartition(":")
+    word, dependent = LETTERS.get(relation, ("head word", relation))
+    ends = [WORDS.get(word, word), WORDS.get(relation, WORDS.get(dependent, dependent))]
+    return " → ".join(ends if direction == "to_dependent" else reversed(ends))
 
 
 def look(method: str) -> Look:
     """Return the look of a method; one that is unknown here gets its name and a spare colour."""
     if method in LOOKS:
         return LOOKS[method]
-    return Look(method, SPARE_COLOURS[sum(method.encode()) % len(SPARE_COLOURS)], "P")
+    return Look(method, SPARE_COLOURS[sum(method.encode()) % len(SPARE_COLOURS)], "*")
 
 
 def shades(colour: str) -> LinearSegmentedColormap:

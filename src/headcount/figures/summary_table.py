@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from headcount.figures.groups import Group, Value, groups, read
+from headcount.figures.groups import SOFTMAX, Group, Value, corpora, groups, read
 from headcount.figures.style import look
-from headcount.files import atomic_write
+from headcount.figures.tabular import MINUS, Cell, Table, write
 
 SIGNIFICANT = 0.05
-MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True)
@@ -23,16 +21,22 @@ class Column:
 
     above: str
     heading: str
-    cell: Callable[[Group], str]
+    cell: Callable[[Group], str | Cell]
 
 
 def draw(tables: Path, out: Path) -> None:
     """Read `runs.csv` and write the table to `out` (HTML) and beside it as Markdown."""
     runs = read(tables, "runs")
-    listed = [group for group in groups(runs) if group.method != "round"]
-    notes = _notes(runs)
-    atomic_write(out.with_suffix(".html"), _html(listed, notes))
-    atomic_write(out.with_suffix(".md"), _markdown(listed, notes))
+    columns = (CORPUS, *COLUMNS) if len(corpora(runs)) > 1 else COLUMNS
+    table = Table(
+        title="all models",
+        columns=[(column.above, column.heading) for column in columns],
+        rows=[[column.cell(group) for column in columns] for group in groups(runs) if group.method != "round"],
+        notes=_notes(runs),
+        flat=[f"{column.heading} heads" if column.above == HEADS else column.heading for column in columns],
+        block=len(columns) - len(COLUMNS) + 1,
+    )
+    write(table, out)
 
 
 def _spread_of(column: str, form: Callable[[float], str]) -> Callable[[Group], str]:
@@ -72,9 +76,14 @@ def _bleu(group: Group) -> str:
     return text + (" (empty output!)" if suspect else "")
 
 
-def _delta(group: Group) -> str:
+def _delta(group: Group) -> str | Cell:
+    """Show the difference to the baseline, in bold where the paired bootstrap finds one in every seed."""
     value = group.value("bleu_delta")
-    return "" if value is None else _spread(value, "{:+.2f}".format).replace("± +", "± ").replace("-", MINUS)
+    if value is None:
+        return ""
+    text = _spread(value, "{:+.2f}".format).replace("± +", "± ").replace("-", MINUS)
+    values = group.rows["p_value"].dropna()
+    return Cell(text, bold=len(values) > 0 and bool((values < SIGNIFICANT).all()))
 
 
 def _p_value(group: Group) -> str:
@@ -88,13 +97,14 @@ def _p_value(group: Group) -> str:
 
 
 def _setting(group: Group) -> str:
-    if group.method == "l0":
-        return f"λ = {group.penalty:g}" + (" (control)" if group.penalty == 0 else "")
-    return "" if group.setting == group.method else group.setting
+    control = " (control)" if group.method == "l0" and group.penalty == 0 else ""
+    return "" if group.setting == group.method else group.setting.replace("λ=", "λ = ") + control
 
 
-def _method(group: Group) -> str:
-    return look(group.method).label + (f", {group.scope}" if group.method == "l0" else "")
+def _method(group: Group) -> Cell:
+    dense = f" of {look(group.normaliser).label}" if group.normaliser not in (SOFTMAX, group.method) else ""
+    scope = f", {group.scope}" if group.method in SCOPED else ""
+    return Cell(look(group.method).label + dense + scope, dot=look(group.method).colour)
 
 
 def _three_digits(value: float) -> str:
@@ -114,6 +124,12 @@ def _heads(value: float) -> str:
 
 
 HEADS = "heads kept"
+SCOPED = ("l0", "scratch", "random", "unnamed", "named")
+"""Methods that work on the encoder's heads or on all."""
+
+CORPUS = Column("", "corpus", lambda group: group.corpus)
+"""The first column where the study has several corpora."""
+
 COLUMNS = (
     Column("", "method", _method),
     Column("", "setting", _setting),
@@ -151,87 +167,7 @@ def _notes(runs: pd.DataFrame) -> list[str]:
         )
     rounds = runs[runs["method"] == "round"]
     if not rounds.empty:
-        minutes = rounds["train_seconds"].sum() / 60 / max(1, seeds)
-        notes.append(f"The {len(rounds) // max(1, seeds)} lottery rounds of a seed took another {minutes:.1f} minutes.")
+        chains = sum(len(group.rows) for group in groups(rounds) if group.setting == "round 1")
+        minutes = rounds["train_seconds"].sum() / 60 / chains
+        notes.append(f"The {len(rounds) // chains} lottery rounds of a seed took another {minutes:.1f} minutes.")
     return notes
-
-
-def _markdown(listed: list[Group], notes: list[str]) -> str:
-    headings = [f"{column.heading} heads" if column.above == HEADS else column.heading for column in COLUMNS]
-    lines = [
-        f"| {' | '.join(headings)} |",
-        f"| {' | '.join('---' if column.above == '' else '---:' for column in COLUMNS)} |",
-        *(f"| {' | '.join(column.cell(group) for column in COLUMNS)} |" for group in listed),
-        "",
-        *(f"{note}  " for note in notes[:-1]),
-        notes[-1],
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _html(listed: list[Group], notes: list[str]) -> str:
-    above: list[tuple[str, int]] = []
-    for column in COLUMNS:
-        if above and above[-1][0] == column.above:
-            above[-1] = (column.above, above[-1][1] + 1)
-        else:
-            above.append((column.above, 1))
-    spans = "".join(f'<th colspan="{width}" scope="colgroup">{html.escape(name)}</th>' for name, width in above)
-    headings = "".join(f'<th scope="col">{html.escape(column.heading)}</th>' for column in COLUMNS)
-    rows = "\n".join(_html_row(group, first=_starts(listed, place)) for place, group in enumerate(listed))
-    footer = "".join(f"<p>{html.escape(note)}</p>\n" for note in notes)
-    return PAGE.format(style=STYLE, spans=spans, headings=headings, rows=rows, notes=footer)
-
-
-def _starts(listed: list[Group], place: int) -> bool:
-    """Whether a new method begins at this row."""
-    return place == 0 or _method(listed[place]) != _method(listed[place - 1])
-
-
-def _html_row(group: Group, *, first: bool) -> str:
-    values = group.rows["p_value"].dropna()
-    significant = len(values) > 0 and bool((values < SIGNIFICANT).all())
-    cells = []
-    for column in COLUMNS:
-        text = html.escape(column.cell(group))
-        if column.heading == "method":
-            dot = f'<i style="background:{look(group.method).colour}"></i>'
-            cells.append(f'<th scope="row">{dot}{text}</th>')
-        elif column.heading == "Δ BLEU" and significant:
-            cells.append(f"<td><b>{text}</b></td>")
-        else:
-            cells.append(f"<td>{text}</td>")
-    mark = ' class="first"' if first else ""
-    return f"<tr{mark}>{''.join(cells)}</tr>"
-
-
-STYLE = """
-body { margin: 1rem; background: #fff; color: #1a1a1a; font: 12.5px/1.4 system-ui, sans-serif; }
-div { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .28rem .4rem; text-align: right; white-space: nowrap; font-weight: normal; }
-thead th { font-weight: 600; vertical-align: bottom; white-space: normal; }
-thead tr:first-child th { text-align: center; color: #555; border-bottom: 1px solid #bbb; }
-thead tr:first-child th:first-child { border: 0; }
-thead tr:last-child { border-bottom: 2px solid #1a1a1a; }
-th:first-child, td:nth-child(2), thead tr:last-child th:nth-child(2) { text-align: left; }
-tbody tr.first { border-top: 1px solid #ccc; }
-tbody tr:hover { background: #f3f6fa; }
-i { display: inline-block; width: .7em; height: .7em; margin-right: .5em; border-radius: 50%; }
-p { margin: .4rem 0; color: #555; max-width: 60rem; }
-"""
-
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head><meta charset="utf-8"><title>headcount: all models</title><style>{style}</style></head>
-<body>
-<div><table>
-<thead><tr>{spans}</tr>
-<tr>{headings}</tr></thead>
-<tbody>
-{rows}
-</tbody>
-</table></div>
-{notes}</body>
-</html>
-"""

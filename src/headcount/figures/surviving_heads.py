@@ -1,7 +1,8 @@
-"""Which heads survive: a map of layers and heads for each attention type (columns) and run (rows)."""
+"""Which heads survive: a map of layers and heads for each attention type (columns) and run (rows), main corpus."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, ListedColormap
 from matplotlib.figure import Figure
 
-from headcount.figures.groups import Group, groups, read
+from headcount.figures.groups import SOFTMAX, Group, groups, main_corpus, note, of_main, read
 from headcount.figures.style import (
     ATTENTION_LABELS,
     GREY,
@@ -56,6 +57,8 @@ def draw(tables: Path, out: Path) -> None:
 
 
 def _figure(runs: pd.DataFrame, heads: pd.DataFrame) -> Figure:
+    remark = note(runs, main_corpus(runs))
+    runs, heads = of_main(runs, runs), of_main(runs, heads)
     pruned = runs[runs["method"].isin(["l0", "round", "ticket"]) & ~(runs["penalty"] == 0)]
     seed = pruned["seed"].min()
     rows = _rows(groups(pruned[pruned["seed"] == seed]), heads)
@@ -97,31 +100,37 @@ def _figure(runs: pd.DataFrame, heads: pd.DataFrame) -> Figure:
                 axes.set_xlabel("head", fontsize=6, labelpad=2)
             else:
                 axes.set_xticklabels([])
-    if runs["seed"].nunique() > 1:
-        figure.text(0.01, 1 - 0.12 / height, f"seed {seed:.0f}", color=GREY, va="top")
+    remarks = [remark.removeprefix(", "), f"seed {seed:.0f}" if runs["seed"].nunique() > 1 else ""]
+    figure.text(0.01, 1 - 0.12 / height, "\n".join(filter(None, remarks)), color=GREY, va="top")
     return figure
 
 
 def _rows(found: list[Group], heads: pd.DataFrame) -> list[Row]:
     maps = {run: _maps(table) for run, table in heads.groupby("run")}
     rows = []
-    rounds = [str(group.rows["run"].iloc[0]) for group in found if group.method == "round"]
+    rounds = defaultdict(list)
     for group in found:
         if group.method == "round":
+            rounds[group.normaliser].append(group.first_run)
             continue
         colours = ListedColormap([PALE, look(group.method).colour])
-        name = f"L0, {SCOPES[group.scope]}\nλ = {group.penalty:g}" if group.method == "l0" else _wrap(group)
-        rows.append(Row(name, colours, maps[str(group.rows["run"].iloc[0])], 1, group.scope == "encoder"))
-    if rounds:
-        survived = {kind: np.sum([maps[run][kind] for run in rounds], axis=0) for kind in maps[rounds[0]]}
-        rows.append(
-            Row("lottery: round\nof removal", shades(look("round").colour), survived, len(rounds), frozen=False)
-        )
+        rows.append(Row(_name(group), colours, maps[group.first_run], 1, group.scope == "encoder"))
+    for normaliser, names in rounds.items():
+        survived = {kind: np.sum([maps[run][kind] for run in names], axis=0) for kind in maps[names[0]]}
+        name = "lottery: round\nof removal" + _of(normaliser)
+        rows.append(Row(name, shades(look("round").colour), survived, len(names), frozen=False))
     return rows
 
 
-def _wrap(group: Group) -> str:
-    return f"{look(group.method).label}\n{group.setting}"
+def _name(group: Group) -> str:
+    if group.method == "l0":
+        return f"L0, {SCOPES[group.scope]}\n{group.label}{_of(group.normaliser)}"
+    return f"{look(group.method).label}\n{group.setting}{_of(group.normaliser)}"
+
+
+def _of(normaliser: str) -> str:
+    """Name what was pruned on a line of its own, unless it is softmax."""
+    return "" if normaliser == SOFTMAX else f"\n{look(normaliser).label}"
 
 
 def _maps(table: pd.DataFrame) -> dict[str, npt.NDArray[np.int_]]:

@@ -1,11 +1,10 @@
-"""Validation loss and BLEU over the updates of every model that is trained to the full budget."""
+"""Validation loss and BLEU over the updates of every model of the main corpus that is trained to the full budget."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
-from typing import Literal
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -13,14 +12,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from headcount.figures.groups import Group, groups, read
-from headcount.figures.style import PAGE_INCHES, look, nothing_to_draw, paper_style, save
+from headcount.figures.groups import PRUNED, SOFTMAX, Group, groups, main_corpus, note, of_main, read
+from headcount.figures.style import PAGE_INCHES, Stroke, look, nothing_to_draw, panel_title, paper_style, save
 
 HEIGHT_INCHES = 2.5
 METRICS = {"valid/loss": "validation loss (nats per piece)", "valid/bleu": "validation BLEU (greedy)"}
-Stroke = Literal["-"] | tuple[float, tuple[float, ...]]
 
-OTHERS = ("l0", "round", "lookup")
+OTHERS = ("l0", "random", "unnamed", "named", "round", "lookup")
 """Fine-tunings and rounds start from a trained or half-trained model and stop early."""
 
 STROKES: tuple[Stroke, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (4, 1.5, 1, 1.5)))
@@ -34,6 +32,8 @@ def draw(tables: Path, out: Path) -> None:
 
 
 def _figure(runs: pd.DataFrame, curves: pd.DataFrame) -> Figure:
+    remark = note(runs, main_corpus(runs)).removeprefix(", ")
+    runs = of_main(runs, runs)
     validated = curves[curves["metric"].isin(METRICS)]
     trained = runs[runs["run"].isin(validated["run"]) & ~runs["method"].isin(OTHERS)]
     found = groups(trained)
@@ -54,6 +54,7 @@ def _figure(runs: pd.DataFrame, curves: pd.DataFrame) -> Figure:
             axes.set_ylim(bottom=0)
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.grid()
+        panel_title(axes, remark)
     figure.legend(handles=_handles(found, strokes), loc="outside right center")
     return figure
 
@@ -87,7 +88,11 @@ def _handles(found: Sequence[Group], strokes: Sequence[Stroke]) -> list[Line2D]:
     handles = []
     for group, stroke in zip(found, strokes, strict=True):
         style = look(group.method)
-        label = f"{style.label},\n{group.setting}" if group.method in ("ticket", "reinit") else style.label
+        parts = [style.label]
+        if group.method in PRUNED:
+            parts += [look(group.normaliser).label] * (group.normaliser != SOFTMAX)
+            parts.append(f"heads of L0, {group.label}" if group.method == "scratch" else group.label)
+        label = ",\n".join(parts)
         handles.append(
             Line2D([], [], color=style.colour, linestyle=stroke, marker=style.marker, markersize=3, label=label)
         )

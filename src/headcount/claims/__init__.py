@@ -1,0 +1,1 @@
+"""What the papers say, and whether our tables agree; free of torch."""

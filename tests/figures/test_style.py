@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from headcount.figures.groups import DENSE, ORDER, PRUNED
+from headcount.figures.style import LOOKS, ROLE_LABELS, ROLES, kind_of, role_name, role_words
+
+
+def test_every_method_has_a_look_that_no_other_has() -> None:
+    assert set(LOOKS) == set(ORDER)
+    assert set(DENSE) | set(PRUNED) | {"lookup"} == set(ORDER)
+    distinct = {name: known for name, known in LOOKS.items() if name != "round"}  # a ticket's colour, by intent
+    assert len({known.colour for known in distinct.values()}) == len(distinct)
+    assert len({known.label for known in LOOKS.values()}) == len(LOOKS)
+
+
+@pytest.mark.parametrize(
+    ("role", "name"),
+    [
+        ("-1", "−1"),
+        ("+1", "+1"),
+        ("rare-2", "rare"),
+        ("nsubj:to_dependent", "v→s"),
+        ("nsubj:to_head", "s→v"),
+        ("obj:to_head", "o→v"),
+        ("amod:to_head", "a→n"),
+        ("advmod:to_dependent", "v→a"),
+        ("det:to_dependent", "h→det"),
+        ("nsubj:pass:to_head", "nsubj:pass→h"),
+    ],
+)
+def test_roles_are_named_as_in_the_paper(role: str, name: str) -> None:
+    assert role_name(role) == name
+
+
+def test_roles_in_words() -> None:
+    assert role_words("amod:to_dependent") == "noun → adjective"
+    assert role_words("advmod:to_head") == "adverb → verb"
+    assert role_words("det:to_head") == "det → head word"
+
+
+def test_a_head_with_functions_of_two_kinds_is_of_several() -> None:
+    assert [kind_of(kinds) for kinds in (set(), {"rare"}, {"rare", "positional"})] == ["unnamed", "rare", "several"]
+    assert set(ROLES) == set(ROLE_LABELS)
