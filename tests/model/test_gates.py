@@ -42,6 +42,33 @@ def test_soft_gates_reach_both_ends():
     torch.testing.assert_close(gates.soft(ends, LOW, HIGH), torch.tensor([0.0, 0.5, 1.0]))
 
 
+def test_the_rule_at_test_time_and_its_threshold():
+    values = torch.tensor([-5.0, -2.399, -2.397, -0.001, 0.0, 0.001, 2.397, 2.399, 5.0])
+    for rule, expected in (("binary", gates.binary(values)), ("soft", gates.soft(values, LOW, HIGH))):
+        gate = gates.HardConcreteGate(
+            9, initial_log_alpha=0.0, temperature=TAU, low=LOW, high=HIGH, at_test=rule
+        ).eval()
+        with torch.no_grad():
+            gate.log_alpha.copy_(values)
+        assert torch.equal(gate(), expected)
+        assert torch.equal(gate.factors(), expected)
+        assert torch.equal(gate.factors() > 0, values > gate.threshold)
+        gate.train()
+        torch.manual_seed(1)
+        sampled = gate()
+        torch.manual_seed(1)
+        uniform = torch.rand_like(values).clamp(gates.MARGIN, 1 - gates.MARGIN)
+        assert torch.equal(sampled, gates.sample(values, uniform, TAU, LOW, HIGH))  # training knows no rule
+
+
+def test_a_gate_has_settled_when_one_end_has_nearly_all_probability():
+    ends = 0.33 * torch.tensor(11.0).log() + torch.tensor(19.0).log()  # P(1) = 0.95; the two ends are symmetric
+    gate = gates.HardConcreteGate(5, initial_log_alpha=0.0, temperature=TAU, low=LOW, high=HIGH)
+    with torch.no_grad():
+        gate.log_alpha.copy_(torch.tensor([-1.01, -0.99, 0.0, 0.99, 1.01]) * ends)
+    assert gate.settled().tolist() == [True, False, False, False, True]
+
+
 def test_gates_start_open():
     gate = gates.HardConcreteGate(5, initial_log_alpha=2.5, temperature=TAU, low=LOW, high=HIGH)
     assert (gate.expected_open() > 0.95).all()

@@ -7,12 +7,16 @@ import torch
 from headcount.heads import ATTENTION_TYPES, count, full, total
 from headcount.model.decode import translate
 from headcount.model.gates import FixedGate
+from headcount.pruning.control import Control
 from headcount.pruning.l0 import L0Hook, attach, gates, kept, parameter_groups, pruned
 from headcount.train.checkpoint import read
 from headcount.train.journal import read as read_journal
 
 FULL = full(1, 1, 4)
 STRETCH = {"temperature": 0.33, "low": -0.1, "high": 1.1}
+GATES = {**STRETCH, "initial_log_alpha": 2.5, "initial_spread": 0.0, "seed": 1, "at_test": "binary"}
+GATE_RATE = 0.1
+DECODING = {"beam": 4, "length_penalty": 0.6, "max_length": lambda n: 2 * n, "sentences_per_batch": 8}
 SHIFT = 0.33 * torch.tensor(0.1 / 1.1).log()  # τ log(-γ/ζ)
 
 
@@ -23,17 +27,28 @@ def trained(tmp_path_factory):
     return model
 
 
-def gated(trained, scope="all", initial_log_alpha=2.5):
+def gated(trained, scope="all", **changes):
     model = copy.deepcopy(trained)
-    attach(model, scope=scope, initial_log_alpha=initial_log_alpha, **STRETCH)
+    attach(model, scope=scope, **{**GATES, **changes})
     return model
 
 
-def finetune(model, folder, *, penalty, updates=60, **options):
-    groups = parameter_groups(model, learning_rate=1e-3, gate_learning_rate=0.1)
-    return small.fit(
-        model, folder, updates=updates, optimiser=small.adam(model, groups), hooks=[L0Hook(penalty)], **options
-    )
+def finetune(model, folder, *, penalty, updates=60, target_heads=0, settled_updates=0, **options):
+    """Fine-tune in place and return the lines of the journal that tell of the gates."""
+    groups = parameter_groups(model, learning_rate=1e-3, gate_learning_rate=GATE_RATE)
+    control = Control(penalty, target_heads=target_heads, gate_learning_rate=GATE_RATE, settled_updates=settled_updates)
+    hooks = [L0Hook(model, control)]
+    small.fit(model, folder, updates=updates, optimiser=small.adam(model, groups), hooks=hooks, **options)
+    return [line for line in read_journal(folder / "journal.jsonl") if "gates" in line]
+
+
+def logits(model):
+    """Of thirty sentences, with the sentences."""
+    sources = [small.corpus().source(index).tolist() for index in range(30)]
+    source = torch.nn.utils.rnn.pad_sequence([torch.tensor(ids) for ids in sources], batch_first=True)
+    target = torch.nn.functional.pad(source[:, :-1], (1, 0), value=2)
+    with torch.no_grad():
+        return model.eval()(source, target), sources
 
 
 def set_log_alpha(model, values):
@@ -55,7 +70,7 @@ def test_gates_are_put_on_the_scope_and_start_open(trained, scope):
 
 def test_a_layer_without_heads_gets_no_gate(tmp_path):
     model = small.make_model({**FULL, "decoder_self": [[]], "encoder": [[1, 3]]})
-    attach(model, scope="all", initial_log_alpha=2.5, **STRETCH)
+    attach(model, scope="all", **GATES)
     assert list(gates(model)) == [("encoder", 0), ("decoder_cross", 0)]
     finetune(model, tmp_path, penalty=0.01, updates=2)
     set_log_alpha(model, {("encoder", 0): [-1.0, 1.0], ("decoder_cross", 0): [1.0] * 4})
@@ -66,7 +81,7 @@ def test_the_penalty_and_its_gradient_are_the_closed_form(trained):
     model = gated(trained)
     values = {place: torch.randn(4, generator=torch.Generator().manual_seed(1)).tolist() for place in gates(model)}
     set_log_alpha(model, values)
-    hook = L0Hook(0.3)
+    hook = L0Hook(model, Control(0.3))
     hook.start(model, 0)
     model.train()(torch.tensor([[5, 3]]), torch.tensor([[2, 5]])).sum().backward()
     for gate in gates(model).values():
@@ -82,7 +97,7 @@ def test_the_penalty_and_its_gradient_are_the_closed_form(trained):
 @pytest.mark.parametrize("tied", [True, False])
 def test_scope_encoder_trains_encoder_and_gates_and_leaves_the_rest_bit_for_bit(tied, tmp_path):
     model = small.make_model(tie_embeddings=tied, dropout=0.1)
-    attach(model, scope="encoder", initial_log_alpha=0.5, **STRETCH)
+    attach(model, scope="encoder", **{**GATES, "initial_log_alpha": 0.5})
     before = {name: parameter.clone() for name, parameter in model.named_parameters()}
     finetune(model, tmp_path, penalty=0.01, updates=5)
     changed = {name for name, parameter in model.named_parameters() if not torch.equal(parameter, before[name])}
@@ -126,7 +141,7 @@ def test_expected_sampled_and_deterministic_counts_agree(trained, penalty, tmp_p
     model = gated(trained)
     if penalty is not None:
         finetune(model, tmp_path, penalty=penalty)
-    hook = L0Hook(0.0)
+    hook = L0Hook(model, Control(0.0))
     hook.start(model, 0)
     reported = hook.after_step(1)
     probability = torch.cat([gate.expected_open() for gate in gates(model).values()]).detach()
@@ -160,14 +175,8 @@ def test_pruned_equals_the_gated_model_in_evaluation(trained):
     plain = pruned(model)
     assert plain.config.kept == {"encoder": [[0, 2]], "decoder_self": [[]], "decoder_cross": [[0, 2, 3]]}
     assert not any("gate" in name for name in plain.state_dict())
-    sources = [small.corpus().source(index).tolist() for index in range(30)]
-    source = torch.nn.utils.rnn.pad_sequence([torch.tensor(ids) for ids in sources], batch_first=True)
-    target = torch.nn.functional.pad(source[:, :-1], (1, 0), value=2)
-    model.eval()
-    with torch.no_grad():
-        torch.testing.assert_close(plain(source, target), model(source, target), atol=1e-5, rtol=1e-5)
-    options = {"beam": 4, "length_penalty": 0.6, "max_length": lambda n: 2 * n, "sentences_per_batch": 8}
-    assert translate(plain, sources, **options) == translate(model, sources, **options)
+    torch.testing.assert_close(logits(plain)[0], logits(model)[0], atol=1e-5, rtol=1e-5)
+    assert translate(plain, logits(plain)[1], **DECODING) == translate(model, logits(plain)[1], **DECODING)
 
 
 def test_pruned_after_training_keeps_what_was_reported_and_warns_of_lost_types(trained, tmp_path, caplog):
@@ -182,12 +191,12 @@ def test_pruned_after_training_keeps_what_was_reported_and_warns_of_lost_types(t
 
 def test_the_journal_tells_the_trajectory_of_every_gate(trained, tmp_path):
     model = gated(trained, "encoder")
-    finetune(model, tmp_path, penalty=0.05, updates=40)
-    lines = [line for line in read_journal(tmp_path / "journal.jsonl") if "gates" in line]
+    lines = finetune(model, tmp_path, penalty=0.05, updates=40)
     assert [line["update"] for line in lines] == [20, 40]
     for line in lines:
         assert list(line["gates"]) == ["encoder"]
         assert line["heads/expected"] == pytest.approx(8 + sum(line["gates"]["encoder"][0]))
+        assert line["l0/penalty"] == 0.05
     assert lines[-1]["gates"]["encoder"] == [gate.expected_open().tolist() for gate in gates(model).values()]
     assert lines[-1]["heads/kept"] == total(kept(model))
 
@@ -206,7 +215,6 @@ def test_training_in_parts_is_training_in_full(trained, tmp_path):
 
 def test_a_gate_that_takes_no_part_ends_the_run(trained, tmp_path):
     model = gated(trained)
-    hook = L0Hook(0.1)
     attention = model.attentions()["decoder_cross", 0]
     groups = parameter_groups(model, learning_rate=1e-3, gate_learning_rate=0.1)
 
@@ -216,6 +224,116 @@ def test_a_gate_that_takes_no_part_ends_the_run(trained, tmp_path):
             attention.gate = FixedGate([1.0] * 4)  # the forward pass asks another gate from now on
 
     with pytest.raises(RuntimeError, match="decoder_cross"):
-        small.fit(model, tmp_path, updates=2, optimiser=small.adam(model, groups), hooks=[Swap(0.1)])
+        small.fit(model, tmp_path, updates=2, optimiser=small.adam(model, groups), hooks=[Swap(model, Control(0.1))])
     with pytest.raises(ValueError, match="no gates"):
-        hook.start(copy.deepcopy(trained), 0)
+        L0Hook(model, Control(0.1)).start(copy.deepcopy(trained), 0)
+
+
+@pytest.mark.parametrize("scope", ["encoder", "all"])
+def test_the_spread_of_the_start_is_drawn_from_the_seed(trained, scope):
+    drawn = [
+        torch.cat([gate.log_alpha for gate in gates(gated(trained, scope, **changes)).values()]).detach()
+        for changes in (
+            {"initial_log_alpha": 1.0, "initial_spread": 0.6, "seed": 3},
+            {"initial_log_alpha": 1.0, "initial_spread": 0.6, "seed": 3},
+            {"initial_log_alpha": 1.0, "initial_spread": 0.6, "seed": 4},
+            {"initial_log_alpha": 1.0, "initial_spread": 0.0, "seed": 3},
+        )
+    ]
+    assert torch.equal(drawn[0], drawn[1])
+    assert not torch.equal(drawn[0], drawn[2])
+    assert ((drawn[0] >= 0.4) & (drawn[0] <= 1.6)).all()
+    assert len(set(drawn[0].tolist())) == len(drawn[0])  # gates of one layer are not alike, nor are the layers
+    assert drawn[3].tolist() == [1.0] * len(drawn[0])
+
+
+HALF_OPEN = {
+    ("encoder", 0): [2.0, -1.0, 0.1, -3.0],
+    ("decoder_self", 0): [-3.0, -2.5, -2.4, -9.0],
+    ("decoder_cross", 0): [0.0, 2.5, 9.0, -2.3],
+}
+
+
+def test_soft_gates_become_part_of_the_output_projections(trained):
+    model = gated(trained, at_test="soft")
+    set_log_alpha(model, HALF_OPEN)
+    plain = pruned(model)
+    # Factors are 0 from log α = -ln 11 = -2.398 down, and 1 from 2.398 up.
+    assert plain.config.kept == {"encoder": [[0, 1, 2]], "decoder_self": [[]], "decoder_cross": [[0, 1, 2, 3]]}
+    rows = plain.attentions()["decoder_cross", 0].output.weight.detach().unflatten(1, (4, 4))
+    before = trained.attentions()["decoder_cross", 0].output.weight.detach().unflatten(1, (4, 4))
+    assert torch.equal(rows[:, [1, 2]], before[:, [1, 2]])
+    torch.testing.assert_close(rows[:, 0], before[:, 0] / 2)
+    torch.testing.assert_close(logits(plain)[0], logits(model)[0], atol=1e-5, rtol=1e-5)
+    assert translate(plain, logits(plain)[1], **DECODING) == translate(model, logits(plain)[1], **DECODING)
+    other = gated(trained, at_test="binary")
+    set_log_alpha(other, HALF_OPEN)
+    assert kept(other) == {"encoder": [[0, 2]], "decoder_self": [[]], "decoder_cross": [[1, 2]]}
+    assert not torch.allclose(logits(other)[0], logits(model)[0])
+
+
+@pytest.mark.parametrize(
+    ("scope", "wish", "at_test"),
+    [("all", 10, "binary"), ("all", 6, "binary"), ("all", 3, "binary"), ("all", 6, "soft"), ("encoder", 2, "binary")],
+)
+def test_a_wish_for_heads_is_met(trained, scope, wish, at_test, tmp_path):
+    model = gated(trained, scope, at_test=at_test)
+    lines = finetune(model, tmp_path, penalty=0.01, target_heads=wish, updates=120)
+    ungated = 0 if scope == "all" else 8
+    assert abs(total(kept(model)) - ungated - wish) <= 1
+    assert total(pruned(model).config.kept) == lines[-1]["heads/kept"] == total(kept(model))
+    assert len({line["l0/penalty"] for line in lines}) == len(lines)
+
+
+def test_a_wish_is_met_in_parts_as_in_full(trained, tmp_path):
+    whole, first, second = (gated(trained) for _ in range(3))
+    options = {"penalty": 0.01, "target_heads": 5, "updates": 40}
+    expected = finetune(whole, tmp_path / "whole", **options)
+    finetune(first, tmp_path / "parts", **{**options, "updates": 25})
+    found = finetune(second, tmp_path / "parts", **options)
+    assert torch.equal(whole.l0.multiplier, second.l0.multiplier)
+    for name, value in whole.state_dict().items():
+        assert torch.equal(second.state_dict()[name], value), name
+    by_update = {line["update"]: line["l0/penalty"] for line in found}
+    assert [by_update[line["update"]] for line in expected] == [line["l0/penalty"] for line in expected]
+
+
+def test_training_ends_when_all_gates_have_settled(trained, tmp_path):
+    options = {"penalty": 100.0, "settled_updates": 7}
+    model = gated(trained, initial_log_alpha=0.0)
+    last = finetune(model, tmp_path / "whole", **options, updates=90)[-1]["update"]
+    assert last < 90
+    assert all(gate.settled().all() for gate in gates(model).values())
+    assert int(model.l0.unsettled) == last - 7
+    for updates in (last - 3, 90):  # the count goes on where it was
+        resumed = gated(trained, initial_log_alpha=0.0)
+        again = finetune(resumed, tmp_path / "parts", **options, updates=updates)
+    assert again[-1]["update"] == last
+    for name, value in model.state_dict().items():
+        assert torch.equal(resumed.state_dict()[name], value), name
+
+
+LEARNED = ("entmax_alpha", "entmax_alpha_layer", "entmax_alpha_model")
+
+
+@pytest.mark.parametrize("normaliser", ["entmax15", *LEARNED])
+def test_a_sparse_model_is_gated_and_keeps_its_alpha_when_heads_go(normaliser, tmp_path):
+    model = small.make_model(normalisers=dict.fromkeys(ATTENTION_TYPES, normaliser))
+    attach(model, scope="all", **GATES)
+    finetune(model, tmp_path, penalty=0.01, updates=3)
+    set_log_alpha(model, HALF_OPEN)
+    plain = pruned(model)
+    torch.testing.assert_close(logits(plain)[0], logits(model)[0], atol=1e-5, rtol=1e-5)
+    for place, attention in plain.attentions().items():
+        if normaliser in LEARNED:
+            before = model.attentions()[place].normaliser.alpha
+            assert torch.equal(attention.normaliser.alpha, before[attention.kept])
+
+
+@pytest.mark.parametrize("normaliser", LEARNED)
+def test_scope_encoder_trains_no_alpha_that_the_decoder_uses(normaliser):
+    model = small.make_model(normalisers=dict.fromkeys(ATTENTION_TYPES, normaliser))
+    attach(model, scope="encoder", **GATES)
+    trains = {kind: attention.normaliser.a.requires_grad for (kind, _), attention in model.attentions().items()}
+    own = normaliser != "entmax_alpha_model"
+    assert trains == {"encoder": own, "decoder_self": False, "decoder_cross": False}

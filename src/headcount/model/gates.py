@@ -80,6 +80,11 @@ class HardConcreteGate(nn.Module):
         uniform = torch.rand_like(self.log_alpha).clamp(MARGIN, 1 - MARGIN)
         return sample(self.log_alpha, uniform, self.temperature, self.low, self.high)
 
+    @property
+    def threshold(self) -> float:
+        """log_alpha above which the factor at test time is not 0."""
+        return 0.0 if self.at_test == "binary" else math.log(-self.low / self.high)
+
     def factors(self) -> Tensor:
         """Return the factor of each head at test time, [head]: 0 or 1 by the binary rule, fractions by the soft one."""
         return binary(self.log_alpha) if self.at_test == "binary" else soft(self.log_alpha, self.low, self.high)

@@ -53,9 +53,7 @@ def remove_heads(state: Mapping[str, Tensor], config: ModelConfig, kept: Heads) 
     return _change(state, config, smaller, select), smaller
 
 
-def scale_heads(
-    state: Mapping[str, Tensor], config: ModelConfig, factors: Mapping[tuple[str, int], Tensor]
-) -> State:
+def scale_heads(state: Mapping[str, Tensor], config: ModelConfig, factors: Mapping[tuple[str, int], Tensor]) -> State:
     """Multiply the heads of some attentions by constant factors, folded into the columns of their output projections.
 
     Args:

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from headcount.heads import Heads, total
-from headcount.model.gates import HardConcreteGate
-from headcount.model.surgery import remove_heads
+from headcount.model.gates import HardConcreteGate, TestRule
+from headcount.model.surgery import remove_heads, scale_heads
 from headcount.model.transformer import Transformer
+from headcount.pruning.control import NAME, Control
 from headcount.pruning.ranking import warn_of_empty_types
 from headcount.train.hooks import NoHook
 from headcount.train.optim import Group, constant, trainable
@@ -23,37 +24,61 @@ TRAINED = {"encoder": ("encoder.", "embedding.source"), "all": ("",)}
 """Scope -> how the names of the parameters begin that are trained."""
 
 
+def freeze(model: Transformer, scope: Scope) -> None:
+    """Train only what the scope trains, in place.
+
+    Scope `all` trains everything. Scope `encoder` freezes decoder, target embeddings and output layer, so that no
+    function can move into the decoder. Source embeddings of their own are trained, as in the authors' code; tied ones
+    are the output layer and stay frozen.
+    """
+    for name, parameter in model.named_parameters():
+        # The model itself has frozen what takes part in nothing, such as the projections of a layer without heads.
+        parameter.requires_grad_(parameter.requires_grad and name.startswith(TRAINED[scope]))
+
+
 def attach(
-    model: Transformer, *, scope: Scope, initial_log_alpha: float, temperature: float, low: float, high: float
+    model: Transformer,
+    *,
+    scope: Scope,
+    initial_log_alpha: float,
+    initial_spread: float,
+    seed: int,
+    temperature: float,
+    low: float,
+    high: float,
+    at_test: TestRule,
 ) -> None:
     """Put a gate on every head of the scope, in place, and freeze what the scope does not train.
 
-    Scope `all` gates every attention and trains everything. Scope `encoder` gates the encoder's self-attention and
-    freezes decoder, target embeddings and output layer, so that no function can move into the decoder. Source
-    embeddings of their own are trained, as in the authors' code; tied ones are the output layer and stay frozen. A
-    layer without heads gets no gate.
+    Scope `all` gates every attention, scope `encoder` the encoder's self-attention. A layer without heads gets no gate.
 
     Args:
         model: a trained model, on the device where it is to be trained.
-        scope: which attentions are gated.
-        initial_log_alpha: of every gate; above 0 all gates start open.
+        scope: which attentions are gated and what is trained, see `freeze`.
+        initial_log_alpha: centre of the gates' log α; above 0 all gates start open.
+        initial_spread: log α is drawn from U(centre - spread, centre + spread); 0 makes all gates equal.
+        seed: of these draws.
         temperature: τ of the Hard Concrete distribution.
         low: γ, and
         high: ζ, the ends of its stretch.
+        at_test: rule by which the gates are read at test time.
 
     """
+    generator = torch.Generator().manual_seed(seed)
     for (kind, _), attention in model.attentions().items():
         if attention.kept and (scope == "all" or kind == "encoder"):
-            attention.gate = HardConcreteGate(
+            gate = HardConcreteGate(
                 len(attention.kept),
                 initial_log_alpha=initial_log_alpha,
                 temperature=temperature,
                 low=low,
                 high=high,
-            ).to(model.output_weight.device)
-    for name, parameter in model.named_parameters():
-        # The projections of a layer without heads are empty and take part in nothing.
-        parameter.requires_grad_(parameter.numel() > 0 and name.startswith(TRAINED[scope]))
+                at_test=at_test,
+            )
+            with torch.no_grad():
+                gate.log_alpha.add_(2 * torch.rand(len(attention.kept), generator=generator) - 1, alpha=initial_spread)
+            attention.gate = gate.to(model.output_weight.device)
+    freeze(model, scope)
 
 
 def gates(model: Transformer) -> dict[tuple[str, int], HardConcreteGate]:
@@ -79,19 +104,24 @@ def parameter_groups(model: Transformer, *, learning_rate: float, gate_learning_
 
 
 def kept(model: Transformer) -> Heads:
-    """Return the heads whose gate is open, log α > 0, and those that have no gate (voita2019, footnote 7)."""
+    """Return the heads whose gate is not 0 at test time, and those that have no gate (voita2019, footnote 7)."""
     heads = {kind: [list(ids) for ids in layers] for kind, layers in model.config.kept.items()}
     for (kind, layer), gate in gates(model).items():
-        opened = (gate.log_alpha > 0).tolist()
+        opened = (gate.factors() > 0).tolist()
         heads[kind][layer] = [head for head, is_open in zip(heads[kind][layer], opened, strict=True) if is_open]
     return heads
 
 
 def pruned(model: Transformer) -> Transformer:
-    """Return a plain model without gates and without the closed heads, equal to `model` in evaluation mode."""
+    """Return a plain model without gates and without the closed heads, equal to `model` in evaluation mode.
+
+    Factors between 0 and 1, which only the soft rule has, become part of the output projections.
+    """
     heads = kept(model)
     warn_of_empty_types(heads)
-    state, config = remove_heads(model.state_dict(), model.config, heads)
+    factors = {place: gate.factors().detach() for place, gate in gates(model).items()}
+    own = {name: value for name, value in model.state_dict().items() if not name.startswith(f"{NAME}.")}
+    state, config = remove_heads(scale_heads(own, model.config, factors), model.config, heads)
     plain = Transformer(config).to(model.output_weight.device)
     plain.load_state_dict(state)
     return plain.eval()
@@ -101,12 +131,14 @@ class L0Hook(NoHook):
     """Adds λ Σ P(g ≠ 0) over all gated heads to the mean token loss and reports the gates (voita2019 section 6.1).
 
     Args:
-        penalty: λ, nats per target token for each open head.
+        model: with gates; the control becomes part of it, so that it is saved in its checkpoints.
+        control: gives λ and says when to stop.
 
     """
 
-    def __init__(self, penalty: float) -> None:
-        self._penalty = penalty
+    def __init__(self, model: Transformer, control: Control) -> None:
+        self._control = control.to(model.output_weight.device)
+        model.add_module(NAME, self._control)
 
     def start(self, model: nn.Module, update: int) -> None:
         """Find the gates.
@@ -135,13 +167,23 @@ class L0Hook(NoHook):
             if unused:
                 raise RuntimeError(f"the loss does not depend on the gates of {unused}")
             self._checked = True
-        return self._penalty * torch.stack([gate.expected_open().sum() for gate in self._gates.values()]).sum()
+        penalty = self._control.advance(
+            torch.cat([gate.log_alpha - gate.threshold for gate in self._gates.values()]).detach()
+        )
+        opened = torch.stack([gate.expected_open().sum() for gate in self._gates.values()]).sum()
+        return penalty.to(opened.dtype) * opened
+
+    @torch.no_grad()
+    def done(self, update: int) -> bool:
+        """Say whether all gates have been settled for long enough."""
+        return self._control.done(update, torch.cat([gate.settled() for gate in self._gates.values()]))
 
     def after_step(self, update: int) -> Mapping[str, Any]:
         """Return the open heads of the whole model and P(g ≠ 0) of each gate.
 
         `heads/kept` counts the heads that evaluation would keep, `heads/expected` is the mean number that training
-        uses; heads without a gate count in both. `gates` is attention type -> layer -> head.
+        uses; heads without a gate count in both. `l0/penalty` is the λ of this update, `gates` is attention type ->
+        layer -> head.
         """
         with torch.no_grad():
             open_probability = {place: gate.expected_open().tolist() for place, gate in self._gates.items()}
@@ -152,5 +194,6 @@ class L0Hook(NoHook):
         return {
             "heads/kept": total(kept(self._model)),
             "heads/expected": ungated + sum(map(sum, open_probability.values())),
+            "l0/penalty": float(self._control.penalty),
             "gates": by_type,
         }

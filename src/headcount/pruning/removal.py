@@ -1,0 +1,85 @@
+"""Which heads a control removes: as many as L0 did at random, or encoder heads with or without a named role; pure."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from headcount.errors import UserError
+from headcount.heads import ATTENTION_TYPES, Head, Heads, count, flat
+
+log = logging.getLogger(__name__)
+
+WITH_ROLES = "encoder"
+"""The attention type whose heads have roles (voita2019 section 5)."""
+
+
+def generator(seed: int, run: str) -> np.random.Generator:
+    """Return the random numbers of one run: runs of one seed draw apart from each other."""
+    digest = hashlib.blake2b(f"{seed} {run}".encode(), digest_size=8).digest()
+    return np.random.default_rng(int.from_bytes(digest))
+
+
+def as_many_at_random(existing: Heads, kept: Heads, chance: np.random.Generator) -> list[Head]:
+    """Draw the heads that go if as many of each attention type are to stay as in `kept`: chance instead of choice.
+
+    Every set of so many heads of a type is equally likely to stay, so that the number of them in a layer, or in any
+    other group of heads, is hypergeometric.
+
+    Args:
+        existing: heads of the dense model.
+        kept: heads that another method left, of which only the numbers matter.
+        chance: random numbers.
+
+    Raises:
+        UserError: an attention type has more heads in `kept` than exist.
+
+    """
+    wanted, available = count(kept), count(existing)
+    removed: list[Head] = []
+    for kind in ATTENTION_TYPES:
+        if wanted[kind] > available[kind]:
+            raise UserError(f"{wanted[kind]} {kind} heads are to be kept, but only {available[kind]} exist")
+        of_type = [head for head in flat(existing) if head[0] == kind]
+        removed += _drawn(of_type, available[kind] - wanted[kind], chance)
+    return removed
+
+
+def by_role(
+    existing: Heads,
+    roles: Sequence[Mapping[str, Any]],
+    select: Literal["unnamed", "named"],
+    chance: np.random.Generator,
+) -> list[Head]:
+    """Draw the encoder heads that go among those that have a named role, or among those that have none.
+
+    The number is the same for both: as many as there are of the rarer kind.
+
+    Args:
+        existing: heads of the dense model.
+        roles: `heads` of its `roles.json`: attention, layer, head and the list of roles of each.
+        select: which kind goes.
+        chance: random numbers, needed where there are more of this kind than of the other.
+
+    Raises:
+        UserError: the table leaves out an encoder head.
+
+    """
+    has_role = {(str(row["attention"]), int(row["layer"]), int(row["head"])): bool(row["roles"]) for row in roles}
+    encoder = [head for head in flat(existing) if head[0] == WITH_ROLES]
+    missing = [head for head in encoder if head not in has_role]
+    if missing:
+        raise UserError(f"no roles are listed for the heads {missing}; analyse the dense model again")
+    named = [head for head in encoder if has_role[head]]
+    unnamed = [head for head in encoder if not has_role[head]]
+    if not (named and unnamed):
+        log.warning("no head is removed: of the encoder heads %d are named, %d unnamed", len(named), len(unnamed))
+    return _drawn(named if select == "named" else unnamed, min(len(named), len(unnamed)), chance)
+
+
+def _drawn(heads: Sequence[Head], number: int, chance: np.random.Generator) -> list[Head]:
+    return [heads[index] for index in sorted(chance.choice(len(heads), size=number, replace=False))]
