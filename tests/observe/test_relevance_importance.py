@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -81,6 +83,21 @@ def test_the_result_does_not_depend_on_the_batches():
     reference = measure(model, corpus, positions_per_batch=1000)
     for other in (measure(model, corpus, positions_per_batch=1), measure(model, shuffled, positions_per_batch=15)):
         pd.testing.assert_frame_equal(other, reference)
+
+
+def test_batches_are_as_small_as_was_asked(monkeypatch):
+    corpus, module = encoded(), sys.modules[importance.__module__]
+    seen = []
+
+    def remember(corpus, ids):
+        seen.append((ids, make_batch(corpus, ids)))
+        return seen[-1][1]
+
+    monkeypatch.setattr(module, "make_batch", remember)
+    measure(make_model(), corpus, positions_per_batch=16)
+    assert sorted(sentence for ids, _ in seen[::2] for sentence in ids) == list(range(len(corpus)))
+    for ids, batch in seen:
+        assert len(ids) == 1 or len(ids) * max(batch.source.shape[1], batch.target_output.shape[1]) <= 16
 
 
 def test_relevance_is_the_mean_share_over_all_steps():

@@ -87,7 +87,7 @@ class Rule(ABC):
         return outputs.detach()
 
     def weights(self, weights: Tensor) -> Tensor:
-        """Hold attention weights constant."""
+        """Hold attention weights constant: no backward pass visits queries and keys."""
         return weights.detach()
 
     def linear(self, inputs: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -152,19 +152,19 @@ class _Linear(Function):
 
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor | None, rule: Rule) -> Tensor:
-        magnitudes = weight.abs()
-        total, size = inputs @ weight.mT, inputs.abs() @ magnitudes.mT
+        sizes = inputs.abs(), weight.abs()  # kept, because many backward passes follow one forward pass
+        total, size = inputs @ weight.mT, sizes[0] @ sizes[1].mT
         if bias is not None:
             total, size = total + bias, size + bias.abs()
-        ctx.save_for_backward(inputs, weight, magnitudes, bias, *rule.shares(total, size))
+        ctx.save_for_backward(inputs, weight, bias, *sizes, *rule.shares(total, size))
         return total
 
     @staticmethod
     def backward(ctx: Any, relevance: Tensor) -> tuple[Tensor, None, Tensor | None, None]:
-        inputs, weight, magnitudes, bias, a, b = ctx.saved_tensors
+        inputs, weight, bias, input_size, weight_size, a, b = ctx.saved_tensors
         of_inputs = inputs * ((a * relevance) @ weight)
         if b is not None:
-            of_inputs += inputs.abs() * ((b * relevance) @ magnitudes)
+            of_inputs.addcmul_(input_size, (b * relevance) @ weight_size)
         if not ctx.needs_input_grad[2]:
             return of_inputs, None, None, None
         return of_inputs, None, _part(bias, a, b, relevance).flatten(0, -2).sum(0), None
