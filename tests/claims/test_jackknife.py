@@ -56,6 +56,12 @@ def test_a_ratio_to_nearly_nothing_has_a_lower_end_only() -> None:
     assert times(within(6.0, 1.0), within(0.0, 0.0)) == Estimate(math.inf, math.inf, math.inf)
 
 
+def test_a_ratio_of_exact_numbers_is_exact() -> None:
+    assert times(within(0.3, 0.0), within(0.1, 0.0)) == Estimate(*[pytest.approx(3.0)] * 3)
+    nothing = times(within(0.0, 0.0), within(2.0, 0.5))
+    assert (nothing.value, nothing.low, nothing.high) == (0, 0, 0)
+
+
 def test_a_ratio_of_two_unclear_numbers_says_nothing() -> None:
     ratio = times(within(0.1, 0.2), within(0.1, 0.2))
     assert (ratio.low, ratio.high) == (0, math.inf)

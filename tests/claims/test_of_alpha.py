@@ -30,7 +30,7 @@ def trained(*trajectories: Sequence[float], every: int = 10) -> Tables:
     return study([dense("entmax_alpha")], alpha=paths(*trajectories, every=every))
 
 
-LOW, MIDDLE, HIGH, WIDE = [1.18, 1.2, 1.22, 1.2], [1.3, 1.32, 1.28, 1.3], [1.5, 1.52, 1.48, 1.5], [1.0, 1.2, 1.4, 1.2]
+LOW, MIDDLE, HIGH = [1.18, 1.2, 1.22, 1.2], [1.3, 1.32, 1.28, 1.3], [1.5, 1.52, 1.48, 1.5]
 
 
 @pytest.mark.parametrize(

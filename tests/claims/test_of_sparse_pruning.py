@@ -41,7 +41,7 @@ def tickets(normaliser: str, full: float, pruned: Pruned, **values: Any) -> list
     return rows + [child(f"ticket-{heads}", normaliser, heads, bleu, **values) for heads, bleu in pruned.items()]
 
 
-L0 = claim("t", normaliser="entmax15", scope="all", points=0.5)
+L0 = claim("t", normaliser="entmax15", scope="all", points=0.5, apart=0.1)
 LOTTERY = claim("t", normaliser="entmax15", points=0.5)
 
 
@@ -53,21 +53,26 @@ def test_as_prunable_by_l0(bleu: float, p_value: float, expected: Verdict) -> No
 
 
 def test_losses_are_compared_at_equal_heads_along_a_line() -> None:
-    softmax = gated("softmax", 30.0, {4: 28.0, 0: 20.0})
-    for heads, loss in ((8, 0.0), (6, 1.0), (4, 2.0), (2, 6.0), (0, 10.0)):
+    softmax = gated("softmax", 30.0, {6: 29.0, 4: 28.0, 2: 20.0})
+    for heads, loss in ((5, 1.5), (4, 2.0), (3, 6.0), (2, 10.0)):
         outcome = as_prunable_by_l0(study(softmax + gated("entmax15", 31.0, {heads: 28.0})), L0)
         assert outcome.ours == pytest.approx(3.0 - loss)
 
 
+def test_still_fewer_heads_lose_at_least_as_much() -> None:
+    tables = study(gated("softmax", 30.0, {4: 28.0}) + gated("entmax15", 31.0, {3: 28.0}))
+    assert as_prunable_by_l0(tables, L0).ours == pytest.approx(3.0 - 2.0)
+
+
 def test_what_softmax_has_no_models_for_is_left_out() -> None:
     softmax = gated("softmax", 30.0, {4: 28.0})
-    both = as_prunable_by_l0(study(softmax + gated("entmax15", 31.0, {4: 29.0, 2: 0.0})), L0)
+    both = as_prunable_by_l0(study(softmax + gated("entmax15", 31.0, {4: 29.0, 1: 0.0})), L0)
     assert both.ours == pytest.approx(0.0)
-    outside = study(softmax + gated("entmax15", 31.0, {2: 29.0}))
-    lacks(as_prunable_by_l0, outside, L0, "comparable numbers of heads")
+    lacks(as_prunable_by_l0, study(softmax + gated("entmax15", 31.0, {1: 29.0})), L0, "about as many heads")
+    lacks(as_prunable_by_l0, study(softmax + gated("entmax15", 31.0, {6: 29.0})), L0, "pruned in part")
     lacks(as_prunable_by_l0, study(softmax), L0, "no models of entmax15")
     other_seed = study(softmax + gated("entmax15", 31.0, {4: 29.0}, seed=2))
-    lacks(as_prunable_by_l0, other_seed, L0, "comparable numbers of heads")
+    lacks(as_prunable_by_l0, other_seed, L0, "about as many heads")
 
 
 @pytest.mark.parametrize(("bleu", "p_value", "expected"), [(30.0, SURE, YES), (26.0, SURE, NO), (29.0, 0.5, OPEN)])

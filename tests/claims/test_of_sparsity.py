@@ -42,19 +42,19 @@ DENSE, HALF_WAY, SPARSE = 1.0, 8 / 15, 1 / 15
 """Upper ends of bins."""
 
 
-def histogram(*in_last_bin: int, sentences: int = 100) -> dict[float, list[int]]:
-    """Return a head's sentences in the last bin and, the others, in the middle."""
+def histogram(*in_last_bin: int, sentences: int = 1000) -> dict[float, list[int]]:
+    """Return for each head its sentences in the last bin and, the others, in the middle."""
     return {DENSE: list(in_last_bin), HALF_WAY: [sentences - count for count in in_last_bin]}
 
 
 @pytest.mark.parametrize(
     ("learned", "fixed", "expected"),
     [
-        (histogram(100, 90, 80, 90), histogram(4, 5, 6, 5), YES),
-        (histogram(100, 90, 80, 90), histogram(0, 0, 0, 0), YES),
-        (histogram(6, 5, 7, 6), histogram(4, 5, 6, 5), NO),
-        (histogram(0, 0, 0, 0), histogram(4, 5, 6, 5), NO),
-        (histogram(100, 0, 0, 0), histogram(4, 5, 6, 5), OPEN),
+        (histogram(1000, 800), histogram(40, 60), YES),
+        (histogram(1000, 0), histogram(0, 0), YES),
+        (histogram(50, 70), histogram(40, 60), NO),
+        (histogram(0, 0), histogram(40, 60), NO),
+        (histogram(300, 300), histogram(40, 60), OPEN),
     ],
 )
 def test_more_dense_cells(learned: dict[float, list[int]], fixed: dict[float, list[int]], expected: Verdict) -> None:
@@ -65,29 +65,44 @@ def test_more_dense_cells(learned: dict[float, list[int]], fixed: dict[float, li
 
 def test_dense_cells_are_compared_in_the_weakest_attention_type() -> None:
     asked = claim("t", density=0.93, times=5)
-    learned = {**everywhere(histogram(100, 90, 80)), "decoder_self": histogram(5, 5, 5)}
-    rows = cells("entmax_alpha", **learned) + cells("entmax15", **everywhere(histogram(5, 5, 5)))
+    learned = {**everywhere(histogram(900, 800)), "decoder_self": histogram(50, 50)}
+    rows = cells("entmax_alpha", **learned) + cells("entmax15", **everywhere(histogram(50, 50)))
     assert more_dense_cells(study(MODELS, density=rows), asked).ours == pytest.approx(1)
-    nothing = cells("entmax_alpha", **everywhere(histogram(0, 0, 0)))
-    nothing += cells("entmax15", **everywhere(histogram(0, 0, 0)))
+    nothing = cells("entmax_alpha", **everywhere(histogram(0, 0))) + cells("entmax15", **everywhere(histogram(0, 0)))
     lacks(more_dense_cells, study(MODELS, density=nothing), asked, "none in either model")
     lacks(more_dense_cells, study(MODELS, density=nothing[:6]), asked, "no head of type")
 
 
-@pytest.mark.parametrize(("encoder", "expected"), [((90, 80, 90), YES), ((10, 20, 10), NO), ((90, 10, 50), OPEN)])
-def test_more_sparse_cells(encoder: tuple[int, ...], expected: Verdict) -> None:
+def test_more_heads_do_not_make_a_share_of_cells_surer_and_more_sentences_do() -> None:
+    asked = claim("t", density=0.93, times=5)
+
+    def width(heads: int, sentences: int) -> float:
+        learned, fixed = (histogram(*[sentences // part] * heads, sentences=sentences) for part in (2, 10))
+        rows = cells("entmax_alpha", **everywhere(learned)) + cells("entmax15", **everywhere(fixed))
+        outcome = more_dense_cells(study(MODELS, density=rows), asked)
+        assert outcome.ours == pytest.approx(5)
+        assert outcome.low is not None
+        assert outcome.high is not None
+        return outcome.high - outcome.low
+
+    assert width(2, 1000) == pytest.approx(width(8, 1000))
+    assert width(2, 1000) > width(2, 4000)
+
+
+@pytest.mark.parametrize(("encoder", "expected"), [(900, YES), (100, NO), (520, OPEN)])
+def test_more_sparse_cells(encoder: int, expected: Verdict) -> None:
     asked = claim("t", attention="encoder", than=["decoder_self", "decoder_cross"], density=0.2)
 
-    def sparse(*counts: int) -> dict[float, list[int]]:
-        return {SPARSE: list(counts), 0.2: [0] * len(counts), HALF_WAY: [100 - count for count in counts]}
+    def sparse(count: int) -> dict[float, list[int]]:
+        return {SPARSE: [count] * 2, 0.2: [0] * 2, HALF_WAY: [1000 - count] * 2}
 
-    of_type = {"encoder": sparse(*encoder), "decoder_self": sparse(50, 40, 50), "decoder_cross": sparse(5, 5, 5)}
+    of_type = {"encoder": sparse(encoder), "decoder_self": sparse(500), "decoder_cross": sparse(50)}
     assert verdict(more_sparse_cells, study(MODELS, density=cells("entmax_alpha", **of_type)), asked) == expected
 
 
 def test_a_bin_that_ends_at_the_limit_is_inside() -> None:
     asked = claim("t", attention="encoder", than=["decoder_self"], density=0.2)
-    of_type = {"encoder": {0.2: [5] * 3, 0.2666666667: [5] * 3}, "decoder_self": {0.2: [0] * 3, 1.0: [5] * 3}}
+    of_type = {"encoder": {0.2: [5], 0.2666666667: [5]}, "decoder_self": {0.2: [0], 1.0: [10]}}
     assert more_sparse_cells(study(MODELS, density=cells("entmax_alpha", **of_type)), asked).ours == 0.5
 
 

@@ -274,7 +274,7 @@ def test_soft_gates_become_part_of_the_output_projections(trained):
 
 @pytest.mark.parametrize(
     ("scope", "wish", "at_test"),
-    [("all", 10, "binary"), ("all", 6, "binary"), ("all", 3, "binary"), ("all", 6, "soft"), ("encoder", 2, "binary")],
+    [("all", 10, "binary"), ("all", 3, "binary"), ("all", 6, "soft"), ("encoder", 2, "binary")],
 )
 def test_a_wish_for_heads_is_met(trained, scope, wish, at_test, tmp_path):
     model = gated(trained, scope, at_test=at_test)

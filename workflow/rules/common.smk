@@ -145,10 +145,8 @@ def training_inputs(wildcards):
         names = ["model.json"]
         if parent.stage == "lottery_round":
             names = ["heads.json"]
-        elif run.stage in ("lottery_round", "train_ticket"):
-            names.append("rewind.pt")
         elif parent.has_all_heads:
-            names.append("model.safetensors")
+            names.append("model.safetensors")  # rewind.pt, which rounds and tickets start from, is written beside it
         if run.method in ("named", "unnamed"):
             names.append("roles.json")
         files += [f"{RUNS}/{parent.run}/{name}" for name in names]

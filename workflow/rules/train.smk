@@ -7,7 +7,6 @@ rule train_baseline:
     output:
         weights=f"{RUNS}/{{run}}/model.safetensors",
         shape=f"{RUNS}/{{run}}/model.json",
-        rewind=f"{RUNS}/{{run}}/rewind.pt",
     log:
         f"{LOGS}/train/{{run}}.log",
     benchmark:

@@ -42,7 +42,7 @@ def over_seeds(estimates: Sequence[Estimate]) -> Estimate:
     """
     values = [estimate.value for estimate in estimates]
     centre = fmean(values)
-    if len(values) < SEEDS_FOR_SPREAD:
+    if len(values) < SEEDS_FOR_SPREAD or not all(map(math.isfinite, values)):
         low, high = min(e.low for e in estimates), max(e.high for e in estimates)
         return Estimate(centre, low, high, len(values))
     student = STUDENT[min(len(values) - 1, len(STUDENT)) - 1]
@@ -81,7 +81,7 @@ def ratio(first: Estimate, second: Estimate) -> Estimate:
         return Estimate(value, -math.inf, math.inf, first.seeds)
     # the ends are the r with (first - r second)^2 = error^2 + r^2 other^2
     square, product = second.value**2 - other**2, first.value * second.value
-    root = math.sqrt(product**2 - square * (first.value**2 - error**2))
+    root = math.sqrt((first.value * other) ** 2 + error**2 * square)
     return Estimate(value, (product - root) / square, (product + root) / square, first.seeds)
 
 

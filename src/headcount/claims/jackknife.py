@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from headcount.claims.estimate import NORMAL, Estimate, ratio
+from headcount.claims.estimate import NORMAL, Estimate
 from headcount.claims.tables import Lacking
 
 Floats = npt.NDArray[np.float64]
@@ -67,16 +66,21 @@ def spread_gap(first: Floats, second: Floats) -> float:
 
 
 def times(first: Estimate, second: Estimate) -> Estimate:
-    """Return how many times the second the first is, neither being negative; no upper end where the second may be 0.
+    """Return how many times the second the first is, with Fieller's interval of independent errors.
+
+    Neither can be negative. Where the second may be 0 there is no upper end.
 
     Raises:
         Lacking: both are 0.
 
     """
-    if first.value == second.value == 0:
+    a, b = first.value, second.value
+    if a == b == 0:
         raise Lacking("none in either model")
-    value = first.value / second.value if second.value else math.inf
-    direct, inverse = ratio(first, second), ratio(second, first)
-    if math.isfinite(direct.low):
-        return replace(direct, value=value)
-    return Estimate(value, 1 / inverse.high if inverse.high > 0 else math.inf, math.inf, first.seeds)
+    error, other = ((estimate.high - estimate.low) / 2 for estimate in (first, second))
+    # the ends are the r with (a - r b)^2 = error^2 + r^2 other^2, that is square r^2 - 2 a b r + rest = 0
+    square, rest = b**2 - other**2, a**2 - error**2
+    sum_of_both = a * b + math.sqrt(max(0.0, (a * other) ** 2 + error**2 * square))
+    low = 0.0 if rest <= 0 else rest / sum_of_both if sum_of_both > 0 else math.inf
+    high = sum_of_both / square if square > 0 else math.inf
+    return Estimate(a / b if b else math.inf, low, high, first.seeds)

@@ -96,7 +96,7 @@ def judge(claim: Claim, test: Test, study: Tables) -> Outcome:
 
 
 def chosen(which: str, corpora: Sequence[str]) -> list[str]:
-    """Return the corpora that `main`, `english`, `targets` or `synthetic` means.
+    """Return the corpora that `main`, `every`, `english`, `targets` or `synthetic` means.
 
     A corpus is synthetic when its name says so. The source of any other is English unless its name is a pair of
     language codes that begins otherwise.
@@ -106,6 +106,8 @@ def chosen(which: str, corpora: Sequence[str]) -> list[str]:
     synthetic = [corpus for corpus in corpora if "synthetic" in corpus]
     if which == "synthetic":
         return synthetic
+    if which == "every":
+        return [corpus for corpus in corpora if corpus not in synthetic]
     pairs = [corpus for corpus in corpora if LANGUAGE_PAIR.fullmatch(corpus)]
     english = [corpus for corpus in corpora if corpus.startswith("en-") or corpus not in (*synthetic, *pairs)]
     return english if which == "english" else [corpus for corpus in english if corpus in pairs]

@@ -15,7 +15,7 @@ from headcount.claims.verdict import Claim, Outcome, at_least
 
 def keeps_bleu(tables: Tables, claim: Claim) -> Outcome:
     """Test that the models of a `method` are at most `points` BLEU below softmax models of the same seed."""
-    lead = each(tables, [claim["method"], SOFTMAX], _lead)
+    lead = each(tables, [claim["method"], SOFTMAX], gain)
     return at_least(lead, -claim["points"], "BLEU less BLEU of softmax")
 
 
@@ -25,7 +25,7 @@ def never_worst(tables: Tables, claim: Claim) -> Outcome:
     def lead(learned: pd.Series, fixed: pd.Series, softmax: pd.Series) -> Estimate:
         if pd.isna(learned["bleu"]):
             raise Lacking(f"{learned['run']} has no score")
-        return gain(learned, fixed) if fixed["bleu"] < softmax["bleu"] else _lead(learned, softmax)
+        return gain(learned, fixed if fixed["bleu"] < softmax["bleu"] else softmax)
 
     return at_least(each(tables, [LEARNED, ENTMAX15, SOFTMAX], lead), 0.0, "BLEU less that of the worse other")
 
@@ -40,11 +40,3 @@ def keeps_speed(tables: Tables, claim: Claim) -> Outcome:
         return within(speeds[0] / speeds[1], claim["tolerance"])
 
     return at_least(each(tables, [claim["method"], SOFTMAX], share), claim["share"], "share of the speed of softmax")
-
-
-def _lead(run: pd.Series, softmax: pd.Series) -> Estimate:
-    """Return the BLEU of a run less that of its softmax model, with the interval of the paired bootstrap if known."""
-    low, high = (run.get(f"bleu_delta_{end}") for end in ("low", "high"))
-    if low is None or pd.isna(low) or pd.isna(high):
-        return gain(run, softmax)
-    return Estimate(float(run["bleu_delta"]), float(low), float(high))

@@ -10,6 +10,7 @@ import pandas as pd
 
 from headcount.claims.dense_models import HEAD, SOFTMAX, each, of_heads
 from headcount.claims.estimate import NORMAL, Estimate, average, difference, over_seeds
+from headcount.claims.of_pruning import PARTLY
 from headcount.claims.sweeps import Sweep, gain, sweeps
 from headcount.claims.tables import Lacking, Tables
 from headcount.claims.verdict import Claim, Outcome, at_most, more_than
@@ -18,21 +19,23 @@ from headcount.claims.verdict import Claim, Outcome, at_most, more_than
 def as_prunable_by_l0(tables: Tables, claim: Claim) -> Outcome:
     """Test that L0 models of a `normaliser` lose at most `points` BLEU more than softmax models of as many heads.
 
-    A loss is against the model with λ = 0. Softmax's loss at equal heads is read off the line through its models.
+    A loss is against the model with λ = 0. Softmax's loss at equal heads is read off the line through its models, of
+    which one must have the same number of heads up to the share `apart`.
     """
     softmax = {sweep.seed: sweep for sweep in sweeps(tables, claim["scope"])}
     found = []
     for sparse in sweeps(_in_place_of_softmax(tables, claim["normaliser"]), claim["scope"]):
         if sparse.seed in softmax:
             line = _losses(softmax[sparse.seed])
+            reach = claim["apart"] * sparse.dense["heads"]
             excess = [
                 difference(sparse.loss(run), at)
-                for _, run in sparse.pruned.iterrows()
-                if (at := _between(line, int(run["heads"]))) is not None
+                for _, run in sparse.between(*PARTLY).iterrows()
+                if (at := _loss_at(line, int(run["heads"]), reach)) is not None
             ]
             found += [average(excess)] if excess else []
     if not found:
-        raise Lacking("no L0 models of both attentions keep comparable numbers of heads")
+        raise Lacking("no L0 models of both attentions, pruned in part, with about as many heads")
     return at_most(over_seeds(found), claim["points"], "loss of BLEU less that of softmax, at equal heads")
 
 
@@ -103,16 +106,21 @@ def _losses(sweep: Sweep) -> list[tuple[int, Estimate]]:
     return [(int(sweep.dense["heads"]), Estimate(0.0, 0.0, 0.0)), *pruned]
 
 
-def _between(line: list[tuple[int, Estimate]], heads: int) -> Estimate | None:
-    """Return the loss at a number of heads by linear interpolation; None outside of the line."""
+def _loss_at(line: list[tuple[int, Estimate]], heads: int, reach: float) -> Estimate | None:
+    """Return the loss at a number of heads by linear interpolation; None where no model is within reach.
+
+    With still fewer heads than any model the loss is at least that of the last, which is returned.
+    """
+    if min(abs(at - heads) for at, _ in line) > reach:
+        return None
     for (more, before), (fewer, after) in itertools.pairwise(line):
-        if fewer <= heads <= more:
-            weight = (more - heads) / (more - fewer) if more > fewer else 1.0
+        if fewer <= heads < more:
+            weight = (more - heads) / (more - fewer)
             value = (1 - weight) * before.value + weight * after.value
             low = math.hypot((1 - weight) * (before.value - before.low), weight * (after.value - after.low))
             high = math.hypot((1 - weight) * (before.high - before.value), weight * (after.high - after.value))
             return Estimate(value, value - low, value + high)
-    return None
+    return line[-1][1] if heads < line[-1][0] else line[0][1]
 
 
 def _pairs_in_order(measure: pd.Series, kept: pd.Series) -> Estimate | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from headcount.claims.dense_models import ENTMAX15, LEARNED, SOFTMAX, each, of_heads, of_type, weakest
-from headcount.claims.estimate import Estimate, within
+from headcount.claims.estimate import Estimate, difference, share, within
 from headcount.claims.jackknife import mean, mean_gap, over_heads, spread, times
 from headcount.claims.tables import Lacking, Tables
 from headcount.claims.verdict import Claim, Outcome, at_least, more_than
@@ -30,14 +30,9 @@ def more_dense_cells(tables: Tables, claim: Claim) -> Outcome:
     A cell is a head and a sentence; of the attention types the weakest counts.
     """
 
-    def ratio(learned: pd.Series, fixed: pd.Series) -> Estimate:
+    def ratio(*pair: pd.Series) -> Estimate:
         return weakest(
-            [
-                times(
-                    *(over_heads(mean, _cells(tables, model, kind, claim["density"], 1)) for model in (learned, fixed))
-                )
-                for kind in ATTENTION_TYPES
-            ]
+            [times(*(_cells(tables, model, kind, claim["density"], 1) for model in pair)) for kind in ATTENTION_TYPES]
         )
 
     found = each(tables, [LEARNED, ENTMAX15], ratio)
@@ -51,7 +46,7 @@ def more_sparse_cells(tables: Tables, claim: Claim) -> Outcome:
         first, *others = (
             _cells(tables, model, kind, 0, claim["density"]) for kind in (claim["attention"], *claim["than"])
         )
-        return weakest([over_heads(mean_gap, first, other) for other in others])
+        return weakest([difference(first, other) for other in others])
 
     return more_than(each(tables, [LEARNED], lead), 0.0, "smallest difference of the shares of sparse cells")
 
@@ -101,11 +96,13 @@ def density_varies(tables: Tables, claim: Claim) -> Outcome:
     return at_least(each(tables, [claim["method"]], varies), claim["spread"], "mean over the heads")
 
 
-def _cells(tables: Tables, model: pd.Series, attention: str, lowest: float, highest: float) -> pd.Series:
-    """Return for each head the share of the sentences whose density lies in the bins between two limits."""
+def _cells(tables: Tables, model: pd.Series, attention: str, lowest: float, highest: float) -> Estimate:
+    """Return the share of the cells whose density lies in the bins between two limits.
+
+    The cells of a sentence count as one case, which errs to the wide side.
+    """
     density = tables["density"]
     rows = of_type(density[density["run"] == model["run"]], attention)
     inside = (rows["low"] >= lowest - EDGE) & (rows["high"] <= highest + EDGE)
-    by_head = [rows["layer"], rows["head"]]
-    counted = rows["sentences"].where(inside, 0).groupby(by_head).sum()
-    return counted / rows["sentences"].groupby(by_head).sum()
+    heads = len(rows[["layer", "head"]].drop_duplicates())
+    return share(rows.loc[inside, "sentences"].sum() / heads, rows["sentences"].sum() / heads)

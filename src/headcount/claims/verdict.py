@@ -43,8 +43,9 @@ class Claim(Section):
     statement: str = Field(description="the statement in our words, true or false")
     paper_value: str = Field(description="the number the paper gives, with its unit")
     test: str = Field(description="name of the function that tests it")
-    corpus: Literal["main", "english", "targets", "synthetic"] = Field(
-        description="main: the study's main corpus; english: each corpus with an English source, the weakest counts; "
+    corpus: Literal["main", "every", "english", "targets", "synthetic"] = Field(
+        description="main: the study's main corpus; every: each that is not synthetic, the weakest counts; english: of these "
+        "each with an English source; "
         "targets: those that are named by a pair of languages; synthetic: those with synthetic in their name"
     )
     together: bool = Field(False, description="the test compares these corpora and gets the tables of all")

@@ -61,21 +61,15 @@ def by_role(
 
     Args:
         existing: heads of the dense model.
-        roles: `heads` of its `roles.json`: attention, layer, head and the list of roles of each.
+        roles: `heads` of its `roles.json`: attention, layer and head of each head that has a role.
         select: which kind goes.
         chance: random numbers, needed where there are more of this kind than of the other.
 
-    Raises:
-        UserError: the table leaves out an encoder head.
-
     """
-    has_role = {(str(row["attention"]), int(row["layer"]), int(row["head"])): bool(row["roles"]) for row in roles}
+    listed = {(str(row["attention"]), int(row["layer"]), int(row["head"])) for row in roles}
     encoder = [head for head in flat(existing) if head[0] == WITH_ROLES]
-    missing = [head for head in encoder if head not in has_role]
-    if missing:
-        raise UserError(f"no roles are listed for the heads {missing}; analyse the dense model again")
-    named = [head for head in encoder if has_role[head]]
-    unnamed = [head for head in encoder if not has_role[head]]
+    named = [head for head in encoder if head in listed]
+    unnamed = [head for head in encoder if head not in listed]
     if not (named and unnamed):
         log.warning("no head is removed: of the encoder heads %d are named, %d unnamed", len(named), len(unnamed))
     return _drawn(named if select == "named" else unnamed, min(len(named), len(unnamed)), chance)

@@ -60,7 +60,7 @@ class Pass:
         self.gauges: dict[Place, Tensor] = {}
         self._output_weight = model.output_weight
         inputs, outputs = source != PAD, target_input != PAD
-        sides = (model.embed(source, "source", 0), model.embed(target_input, "target", 0))
+        sides = (model._embed(source, "source", 0), model._embed(target_input, "target", 0))
         self.embedded = tuple(side.requires_grad_() for side in sides)  # every output then depends on something
         memory, states = self.embedded
         mask = Mask.real_keys(inputs, inputs)
