@@ -8,6 +8,7 @@ import pytest
 
 from headcount import fingerprint as module
 from headcount.fingerprint import fingerprint
+from headcount.registry import names
 
 
 @pytest.fixture
@@ -86,3 +87,10 @@ def test_the_settings_are_no_part_of_any_stage():
 def test_real_stages_have_distinct_fingerprints():
     module._source.cache_clear()
     assert fingerprint("stages.train") != fingerprint("stages.train", "pruning.l0")
+
+
+@pytest.mark.parametrize("beginning", names("stages.begin"))
+def test_a_new_setting_elsewhere_trains_nothing_again(beginning: str):
+    behind = module._closure(("stages.train", f"stages.begin.{beginning}"))
+    assert "model.transformer" in behind
+    assert not behind & {"settings", "config", "plan", "stages.check"}

@@ -13,12 +13,10 @@ from typing import Any
 
 from headcount.config import Study, studies
 from headcount.heads import ATTENTION_TYPES, full, total
+from headcount.vocabulary import TOKENIZER
 
 BASELINE = "softmax"
 """Normaliser of the baseline in every attention."""
-
-VALIDATION_TOKENIZER = "13a"
-"""sacreBLEU's tokenizer while training, unless the study scores with another."""
 
 HAS_ALPHA = "entmax_"
 """How the names of the normalisers begin that read `entmax.alpha`."""
@@ -135,7 +133,7 @@ class _Planner:
             "training": self.study.training.model_dump(mode="json"),
             **settings,
         }
-        if self.study.evaluation.bleu_tokenizer != VALIDATION_TOKENIZER:  # of the validation BLEU in the journal
+        if self.study.evaluation.bleu_tokenizer != TOKENIZER:  # of the validation BLEU in the journal
             identity["bleu_tokenizer"] = self.study.evaluation.bleu_tokenizer
         place = (self._id(name), self.corpus, stage, method, self.seed, scope, setting, normaliser, tuple(parents))
         return Run(*place, settings=identity)

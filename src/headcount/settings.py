@@ -302,7 +302,9 @@ class Roles(Section):
         ("who", "whom", "whose", "what", "which", "when", "where", "why", "how"),
         description="words whose attention to a final question mark is measured (correia2019 figure 9)",
     )
-    question_marks: tuple[str, ...] = Field(("?", "\N{FULLWIDTH QUESTION MARK}"), description="what may be that final mark")
+    question_marks: tuple[str, ...] = Field(
+        ("?", "\N{FULLWIDTH QUESTION MARK}"), description="what may be that final mark"
+    )
     maps: int = Field(3, ge=0, description="sentences whose attention maps are kept whole")
     removal: bool = Field(False, description="also remove all unnamed encoder heads, and as many named ones")
 

@@ -18,7 +18,7 @@ from headcount.errors import UserError
 from headcount.figures.style import LOOKS, look
 from headcount.registry import load, names
 
-SHARED = {"style", "groups", "tabular"}
+SHARED = {"style", "groups", "tabular", "maps", "variants"}
 """Modules of the folder that draw nothing themselves."""
 
 NO_TABLES = {"hard_concrete"}
@@ -27,7 +27,17 @@ JUDGED = {"claims_table"}
 
 ALL = sorted(set(names("figures")) - SHARED - JUDGED)
 PICTURES = [name for name in ALL if not name.endswith("_table")]
-MAIN_CORPUS_ONLY = ("alpha_density", "bleu_by_heads", "gate_trajectories", "surviving_heads", "training_curves")
+MAIN_CORPUS_ONLY = (
+    "alpha_trajectories",
+    "bleu_by_heads",
+    "density_by_layer",
+    "density_histograms",
+    "density_spread",
+    "gate_trajectories",
+    "sparsity_and_pruning",
+    "surviving_heads",
+    "training_curves",
+)
 METHODS = [("l0",), ("lottery",), ("entmax",), ()]
 SMALLER = {
     "model": {"layers_encoder": 2, "layers_decoder": 2, "width": 8, "heads": 4, "feed_forward": 8},
@@ -84,7 +94,7 @@ def test_several_seeds_are_summed_up(name: str, tables_of: Callable[..., Path], 
 def test_other_corpora_are_left_out(name: str, tables_of: Callable[..., Path], tmp_path: Path) -> None:
     for others in ("half", "double"):
         (tmp_path / others).mkdir()
-        for table in ("runs", "heads", "curves", "gates", "alpha", "observations", "density"):
+        for table in ("runs", "heads", "curves", "gates", "alpha", "observations", "density", "links"):
             main = pd.read_csv(tables_of(**SMALLER) / f"{table}.csv")
             other = main.assign(corpus="other", run="other-" + main["run"])
             for column in {"bleu", "value", "alpha", "open_probability", "heads", "heads_encoder"} & set(main):

@@ -6,29 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from tiny_settings import TINY
 
 from headcount.config import Study, parse
 from headcount.data.prepare import prepare
 from headcount.plan import data_settings
-
-TINY = {
-    "study": "tiny",
-    "data": {"source": "synthetic", "synthetic": {"pairs": 500}, "dev_sentences": 30, "test_sentences": 40},
-    "subword": {"vocabulary": 150},
-    "model": {"layers_encoder": 2, "layers_decoder": 1, "width": 16, "heads": 2, "feed_forward": 32},
-    "training": {
-        "updates": 40,
-        "tokens_per_batch": 300,
-        "warmup_updates": 10,
-        "average_checkpoints": 2,
-        "average_every_updates": 5,
-        "validate_every_updates": 20,
-        "validate_sentences": 10,
-        "checkpoint_every_updates": 5,
-    },
-    "l0": {"updates": 20, "penalties_encoder": [0.0, 1.0], "penalties_all": [0.0], "gate_learning_rate": 0.5},
-    "lottery": {"rewind_update": 10, "round_updates": 5, "heads_per_round": 2, "tickets": [4]},
-}
 
 
 @pytest.fixture(scope="session")

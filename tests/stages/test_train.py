@@ -8,20 +8,142 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 from command import headcount
+from tiny_settings import TINY
 
-from headcount.config import Study
+from headcount.config import Study, parse
 from headcount.errors import UserError
-from headcount.heads import count, total
+from headcount.heads import Heads, count, total
 from headcount.model import weights
 from headcount.plan import Run, runs
 from headcount.stages.train import train
+from headcount.train.journal import read
 
 
 def run_stage(run: Run, data: Path, folder: Path, code: str = "code") -> Path:
     out = folder / run.run
     train(run.settings, code=code, data=data, out=out, parents=[folder / parent for parent in run.parents])
     return out
+
+
+CONTROLS = {
+    **TINY,
+    "analyses": ["roles"],
+    "roles": {"removal": True},
+    "methods": ["l0", "lottery", "entmax"],
+    "entmax": {"normalisers": ["entmax_alpha"]},
+    "lottery": {**TINY["lottery"], "normalisers": ["entmax_alpha"]},
+    "l0": {
+        **TINY["l0"],
+        "normalisers": ["softmax", "entmax_alpha"],
+        "scopes": ["encoder"],
+        "penalties_encoder": [1.0],
+        "initial_log_alpha": 0.0,
+        "initial_spread": 0.1,
+        "settled_updates": 3,
+        "target_heads_encoder": [2],
+        "scratch_encoder": [1.0],
+        "random_encoder": [1.0],
+    },
+}
+"""The kinds of run that the tiny study lacks: other parents, wishes, controls."""
+
+ROLES = {
+    "heads": [
+        {"attention": "encoder", "layer": layer, "head": head, "roles": ["rare"] if (layer, head) == (1, 0) else []}
+        for layer in range(2)
+        for head in range(2)
+    ]
+}
+
+
+@pytest.fixture(scope="module")
+def controls(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Run]]:
+    """The runs of the study of controls but for repetitions; a table stands in for the analysis that finds roles."""
+    folder = tmp_path_factory.mktemp("controls")
+    planned = runs(parse(CONTROLS))
+    for name in ("l0-encoder-0-s1", "entmax_alpha-l0-encoder-0-s1", "entmax_alpha-l0-encoder-2h-s1"):
+        planned.pop(name)
+    for run in planned.values():
+        if run.stage == "finetune_removed":
+            (folder / "baseline-s1" / "roles.json").write_text(json.dumps(ROLES))
+        run_stage(run, data, folder)
+    return folder, planned
+
+
+def kept_of(folder: Path) -> Heads:
+    heads: Heads = json.loads((folder / "model.json").read_text())["kept"]
+    return heads
+
+
+def test_twins_have_the_heads_of_the_run_that_they_are_compared_with(controls: tuple[Path, dict[str, Run]]):
+    folder, planned = controls
+    for begin, normaliser in (("", "softmax"), ("entmax_alpha-", "entmax_alpha")):
+        l0, scratch, drawn = (folder / f"{begin}{name}-encoder-1-s1" for name in ("l0", "scratch", "random"))
+        assert kept_of(scratch) == kept_of(l0)
+        assert count(kept_of(drawn)) == count(kept_of(l0))
+        updates = [json.loads((run / "run.json").read_text())["updates"] for run in (scratch, drawn)]
+        assert updates == [CONTROLS["training"]["updates"], CONTROLS["l0"]["updates"]]
+        configs = [weights.load(run, torch.device("cpu")).config for run in (l0, scratch, drawn)]
+        assert all(set(config.normalisers.values()) == {normaliser} for config in configs)
+        assert planned[drawn.name].parents[0] == ("baseline-s1" if not begin else "entmax_alpha-s1")
+
+
+def test_named_and_unnamed_heads_are_removed_in_equal_numbers(controls: tuple[Path, dict[str, Run]]):
+    folder, _ = controls
+    named, unnamed = (kept_of(folder / f"{name}-encoder-s1") for name in ("named", "unnamed"))
+    assert named["encoder"] == [[0, 1], [1]]
+    assert count(unnamed) == count(named)
+    assert 0 in unnamed["encoder"][1]
+
+
+def test_controls_of_the_encoder_leave_the_decoder_as_it_was(controls: tuple[Path, dict[str, Run]]):
+    folder, _ = controls
+    before = weights.load(folder / "baseline-s1", torch.device("cpu")).state_dict()
+    for name in ("named", "unnamed", "random-1"):
+        run = folder / f"{name.split('-')[0]}-encoder{'-1' if '-' in name else ''}-s1"
+        after = weights.load(run, torch.device("cpu")).state_dict()
+        same = {key for key, value in after.items() if torch.equal(value, before[key])}
+        assert {key for key in after if not key.startswith("encoder.")} <= same  # the embeddings are tied
+        assert any(key.startswith("encoder.") for key in after.keys() - same)
+
+
+def test_l0_runs_end_early_or_look_for_a_number_of_heads(controls: tuple[Path, dict[str, Run]]):
+    folder, planned = controls
+    early = folder / "l0-encoder-1-s1"
+    recorded = json.loads((early / "run.json").read_text())["updates"]
+    lines = read(early / "journal.jsonl")
+    assert recorded == lines[-1]["update"] < CONTROLS["l0"]["updates"]
+    assert "valid/bleu" in lines[-1]
+    last = read(folder / "l0-encoder-2h-s1" / "journal.jsonl")[-2]
+    assert last["l0/penalty"] != planned["l0-encoder-2h-s1"].settings["l0"]["penalty"]
+    assert total(kept_of(folder / "l0-encoder-2h-s1")) == last["heads/kept"]
+    for name in ("l0-encoder-1-s1", "entmax_alpha-l0-encoder-1-s1"):
+        told = [line for line in read(folder / name / "journal.jsonl") if "gates" in line]
+        assert all(("alpha" in line) == name.startswith("entmax_alpha") for line in told)
+
+
+def test_the_lottery_draws_from_a_sparse_model(controls: tuple[Path, dict[str, Run]]):
+    folder, _ = controls
+    ticket, reinit = (folder / f"entmax_alpha-{name}-4-s1" for name in ("ticket", "reinit"))
+    assert kept_of(ticket) == kept_of(reinit)
+    model = weights.load(ticket, torch.device("cpu"))
+    for attention in model.attentions().values():
+        assert attention.normaliser.alpha.shape == (len(attention.kept),)
+
+
+def test_other_roles_are_other_runs(controls: tuple[Path, dict[str, Run]], data: Path, tmp_path: Path, caplog):
+    import shutil
+
+    folder, planned = controls
+    copied = tmp_path / "runs"
+    shutil.copytree(folder, copied)
+    for name, repeats in (("l0-encoder-1-s1", False), ("named-encoder-s1", True)):
+        (copied / "baseline-s1" / "roles.json").write_text(json.dumps({**ROLES, "note": "new"}))
+        caplog.clear()
+        run_stage(planned[name], data, copied)
+        assert ("belongs to other settings" in caplog.text) == repeats
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +175,6 @@ def test_models_have_the_heads_that_their_method_left(finished: Path):
 
 
 def test_the_methods_of_a_seed_start_from_the_same_weights_and_the_control_does_not(finished: Path, data: Path):
-    import torch
-
     start = torch.load(finished / "baseline-s1" / "rewind.pt", weights_only=True)
     assert start["update"] == 10
     ticket = weights.load(finished / "ticket-4-s1", torch.device("cpu"))

@@ -57,6 +57,8 @@ def test_a_finished_run(bare):
     assert payload.status == "FINISHED"
     assert payload.tags == {
         "paper": "voita2019",
+        "corpus": "en-de",
+        "normaliser": "softmax",
         "method": "l0",
         "stage": "finetune_l0",
         "seed": "1",
@@ -97,7 +99,9 @@ def test_every_planned_run_can_be_told(bare):
 def test_speed_is_told_to_its_run(bare):
     bare.write("baseline-s1")
     rows = [{"run": "baseline-s1", "seconds_per_sentence": 0.02, "identical_outputs": True}, {"run": "other"}]
-    (bare.folder / "speed-s1.json").write_text(json.dumps({"conditions": {}, "rows": rows}))
+    speed = bare.folder / "speed" / f"{bare.study.corpus}-s1.json"
+    speed.parent.mkdir()
+    speed.write_text(json.dumps({"conditions": {}, "rows": rows}))
     points = [point for point in run_payload(bare.folder, "baseline-s1").points if point.metric.startswith("speed/")]
     assert [(point.metric, point.value) for point in points] == [("speed/seconds_per_sentence", 0.02)]
 

@@ -53,18 +53,32 @@ FIGURES_BY_NAME = {
     "relevance_agreement": ("voita2019-relevance", ("roles", "relevance")),
     "dependency_accuracy_table": ("voita2019-table1", ("roles",)),
     "pruned_against_scratch_table": ("voita2019-table2", ("l0",)),
-    "alpha_density": ("correia2019", ("entmax",)),
+    "sparse_maps": ("correia2019-fig01", ("entmax",)),
+    "alpha_trajectories": ("correia2019-fig02", ("entmax",)),
+    "alpha_histograms": ("correia2019-fig03", ("entmax",)),
+    "density_histograms": ("correia2019-fig04", ("entmax",)),
+    "density_by_layer": ("correia2019-fig05", ("entmax",)),
+    "head_diversity": ("correia2019-fig06", ("entmax",)),
+    "positional_confidence": ("correia2019-fig07", ("entmax",)),
+    "special_heads": ("correia2019-fig08", ("entmax",)),
+    "density_spread": ("correia2019-fig10", ("entmax",)),
+    "sparse_attention_table": ("correia2019-table1", ("entmax",)),
+    "attention_speed_table": ("correia2019-speed", ("entmax",)),
+    "sparsity_and_pruning": ("correia2019-pruning", ("sparse models pruned",)),
+    "sparsity_and_pruning_table": ("correia2019-pruning", ("sparse models pruned",)),
 }
 
 # Which papers' claims a study is held against: those of which it runs a method or an analysis.
-PAPERS_BY_PART = {"l0": "voita2019", "roles": "voita2019"}
+PAPERS_BY_PART = {"l0": "voita2019", "roles": "voita2019", "entmax": "correia2019"}
 PARTS = {*SETTINGS.methods, *SETTINGS.analyses}
 PAPERS = sorted({paper for part, paper in PAPERS_BY_PART.items() if part in PARTS})
-PARTS |= {
-    name
-    for name, there in {"claims": PAPERS, "corpora": SETTINGS.corpora, "removal": SETTINGS.roles.removal}.items()
-    if there
+CONDITIONS = {
+    "claims": PAPERS,
+    "corpora": SETTINGS.corpora,
+    "removal": SETTINGS.roles.removal,
+    "sparse models pruned": [run for run in PLAN.values() if run.normaliser != "softmax" and not run.has_all_heads],
 }
+PARTS |= {name for name, there in CONDITIONS.items() if there}
 
 # Of the section `roles`: what recording the attention needs, and what neither that nor naming the heads needs.
 RECORDED = {"offsets", "relations", "rare_frequent_tokens", "interrogatives", "question_marks", "maps"}

@@ -24,6 +24,7 @@ rule prepare:
         f"{LOGS}/prepare/{{corpus}}.benchmark.tsv"
     wildcard_constraints:
         corpus=one_of(CORPORA),
+    priority: 110  # every training waits for its corpus
     conda:
         "../../envs/core.yaml"
     params:

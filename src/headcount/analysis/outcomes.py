@@ -71,8 +71,8 @@ def runs_table(study: Path, runs: Sequence[FinishedRun]) -> pd.DataFrame:
     """Collect `runs.csv`: a row for each run, and one a corpus for its lookup baseline when it was scored.
 
     `parent` is the run whose model or heads the run started from, `parent_normaliser` names the
-    normaliser of the dense model. `speedup` is the decoding time of the seed's baseline divided by the run's; `train_seconds` and `tokens` are
-    those of the run alone, without its parents.
+    normaliser of the dense model. `speedup` is the decoding time of the seed's baseline divided by the run's;
+    `train_seconds` and `tokens` are those of the run alone, without its parents.
     """
     speed = _speed(study)
     rows = [_row(run, speed.get(run.run, {})) for run in runs]

@@ -44,9 +44,9 @@ class Claim(Section):
     paper_value: str = Field(description="the number the paper gives, with its unit")
     test: str = Field(description="name of the function that tests it")
     corpus: Literal["main", "every", "english", "targets", "synthetic"] = Field(
-        description="main: the study's main corpus; every: each that is not synthetic, the weakest counts; english: of these "
-        "each with an English source; "
-        "targets: those that are named by a pair of languages; synthetic: those with synthetic in their name"
+        description="main: the study's main corpus; every: each that is not synthetic, the weakest counts; "
+        "english: of these each with an English source; targets: those named by a pair of languages; "
+        "synthetic: those with synthetic in their name"
     )
     together: bool = Field(False, description="the test compares these corpora and gets the tables of all")
     settings: dict[str, Any] = Field({}, description="limits and choices that the test reads")

@@ -45,7 +45,8 @@ def score(
 
     Returns:
         JSON-able values. `bleu_low` and `bleu_high` are the 95 % bootstrap interval, `bleu_delta_low` and
-        `bleu_delta_high` that of the difference to the baseline on equal resamples, `p_value` is two-sided, `suspect` marks an output without a single word. What cannot be computed is None.
+        `bleu_delta_high` that of the difference to the baseline on equal resamples, `p_value` is two-sided,
+        `suspect` marks an output without a single word. What cannot be computed is None.
 
     Raises:
         UserError: the numbers of sentences differ, an index is out of range, or the tokenizer is unusable.

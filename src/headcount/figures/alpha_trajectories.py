@@ -7,7 +7,9 @@ the training.
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,13 +23,23 @@ from headcount.figures.style import (
     ATTENTION_LABELS,
     CORPUS_COLOURS,
     GREY,
-    PAPER,
     nothing_to_draw,
     paper_style,
     save,
     shades,
 )
-from headcount.figures.variants import LEARNED, dense, drawn, first_seed, numbers, of_runs, panels, printed, remarks
+from headcount.figures.variants import (
+    LEARNED,
+    PAPER_LINE,
+    dense,
+    drawn,
+    first_seed,
+    numbers,
+    of_runs,
+    panels,
+    printed,
+    remarks,
+)
 
 HEIGHT_INCHES = 1.75
 AROUND_INCHES = 1.15
@@ -72,7 +84,7 @@ def _figure(runs: pd.DataFrame, alpha: pd.DataFrame, paper: pd.DataFrame) -> Fig
 def _panel(axes: Axes, heads: pd.DataFrame, layers: int) -> None:
     """Draw the heads, a column each of `heads`, and name some."""
     start, end = heads.iloc[0], heads.iloc[-1]
-    for (layer, _), curve in heads.items():
+    for layer, (_, curve) in zip(heads.columns.get_level_values("layer"), heads.items(), strict=True):
         axes.plot(curve, color=shades(GREY)((layer + 1.5) / (layers + 0.5)), linewidth=0.5)
     axes.plot(heads.mean(axis=1), color="black", linewidth=2)
     found = named(heads)
@@ -80,7 +92,7 @@ def _panel(axes: Axes, heads: pd.DataFrame, layers: int) -> None:
     for (name, (layer, head)), height in zip(found.items(), heights, strict=True):
         colour = CORPUS_COLOURS[NAMED.index(name)]
         axes.plot(heads[layer, head], color=colour, linewidth=1.1)
-        place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
+        place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
         axes.annotate(f"{layer + 1}.{head + 1}", (1, height), (2, 0), color=colour, fontsize=6, **place)
     agreement = start.rank().corr(end.rank())
     remarks(axes, f"mean {start.mean():.2f} → {end.mean():.2f}", f"rank correlation of start and end: {agreement:.2f}")
@@ -88,11 +100,12 @@ def _panel(axes: Axes, heads: pd.DataFrame, layers: int) -> None:
 
 def named(heads: pd.DataFrame) -> dict[str, tuple[int, int]]:
     """Return the heads (layer, head) that are named, each once, by the first reason for it in `NAMED`."""
-    change, end = (heads.iloc[-1] - heads.iloc[0]).abs(), heads.iloc[-1]
+    start, end = (heads.iloc[row].to_numpy(dtype=float) for row in (0, -1))
     found: dict[str, tuple[int, int]] = {}
-    for name, head in zip(NAMED, (change.idxmax(), end.idxmin(), end.idxmax()), strict=True):
-        if head not in found.values():
-            found[name] = head
+    for name, place in zip(NAMED, (np.abs(end - start).argmax(), end.argmin(), end.argmax()), strict=True):
+        layer, head = heads.columns[place]
+        if (layer, head) not in found.values():
+            found[name] = (layer, head)
     return found
 
 
@@ -100,21 +113,19 @@ def _apart(heights: list[float]) -> list[float]:
     """Move heights up, from the lowest on, until no two are closer than `NEXT`."""
     moved = list(heights)
     order = np.argsort(heights)
-    for before, after in zip(order, order[1:], strict=False):
+    for before, after in itertools.pairwise(order):
         moved[after] = max(moved[after], moved[before] + NEXT)
     return moved
 
 
 def _paper(axes: Axes, kind: str, paper: pd.DataFrame, updates: float) -> None:
     """Draw the paper's heads of an attention type; x is the head's name, which begins with the type."""
-    start, lowest, end, when = (
-        printed(paper, series) for series in ("start", "lowest", "end", "update of the lowest")
-    )
+    start, lowest, end, when = (printed(paper, series) for series in ("start", "lowest", "end", "update of the lowest"))
     for head in start:
         if head.partition(" ")[0] == kind:
             places = (0, when[head] / PAPER_UPDATES * updates, updates)
             heights = (start[head], lowest[head], end[head])
-            axes.plot(places, heights, color=PAPER, linewidth=0.8, linestyle=(0, (3, 2)), marker=".", markersize=3)
+            axes.plot(places, heights, **PAPER_LINE)
 
 
 def _handles(paper: bool) -> list[Line2D]:
@@ -127,6 +138,6 @@ def _handles(paper: bool) -> list[Line2D]:
         for name, colour in zip(NAMED, CORPUS_COLOURS, strict=False)
     ]
     if paper:
-        looks = {"color": PAPER, "linewidth": 0.8, "linestyle": (0, (3, 2)), "marker": ".", "markersize": 3}
-        handles.append(Line2D([], [], label="paper, five heads (6 layers, en-de): start, lowest, end", **looks))
+        text = "paper, five heads (6 layers, en-de): start, lowest, end"
+        handles.append(Line2D([], [], label=text, **PAPER_LINE))
     return handles

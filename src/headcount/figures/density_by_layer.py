@@ -16,9 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from headcount.figures.groups import main_corpus, of_main, read
-from headcount.figures.style import ATTENTION_LABELS, PAPER, look, nothing_to_draw, paper_style, save, shades
+from headcount.figures.style import ATTENTION_LABELS, look, nothing_to_draw, paper_style, save, shades
 from headcount.figures.variants import (
     IN_PAPER,
+    PAPER_LINE,
     SOFTMAX,
     dense,
     drawn,
@@ -32,7 +33,7 @@ from headcount.figures.variants import (
     variants,
 )
 
-ROW_INCHES = 1.35
+ROW_INCHES = 1.45
 AROUND_INCHES = 0.8
 
 
@@ -93,7 +94,7 @@ def _paper(axes: Axes, series: str, corpus: str, paper: pd.DataFrame, density: n
     layers = list(printed(paper, f"{corpus} {series}").values())
     if layers:
         places = np.linspace(1, len(density), len(layers))
-        axes.plot(places, layers, color=PAPER, linewidth=1.1, linestyle=(0, (3, 2)), marker=".", markersize=3)
+        axes.plot(places, layers, **PAPER_LINE)
 
 
 def _handles(method: str, paper: bool) -> list[Line2D]:
@@ -103,6 +104,5 @@ def _handles(method: str, paper: bool) -> list[Line2D]:
         Line2D([], [], color="black", linewidth=1.8, marker=".", label="mean of the layer"),
     ]
     if paper:
-        looks = {"color": PAPER, "linewidth": 1.1, "linestyle": (0, (3, 2)), "marker": ".", "markersize": 3}
-        handles.append(Line2D([], [], label="paper, mean of the layer (6 layers, en-de)", **looks))
+        handles.append(Line2D([], [], label="paper, mean of the layer (6 layers, en-de)", **PAPER_LINE))
     return handles

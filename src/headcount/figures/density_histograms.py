@@ -30,7 +30,7 @@ from headcount.figures.variants import (
     variants,
 )
 
-ROW_INCHES = 1.25
+ROW_INCHES = 1.4
 AROUND_INCHES = 0.75
 SPARSE = 0.2
 """Density below which attention is called sparse here: an edge of the paper's bins."""

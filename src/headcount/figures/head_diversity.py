@@ -33,8 +33,8 @@ from headcount.figures.variants import (
 
 ROW_INCHES = 1.3
 AROUND_INCHES = 0.85
-MEAN, THEIRS = 0.9, 1.6
-"""Where the means stand, in layers to the right of the last."""
+MEAN = 0.9
+"""Where our means stand, in layers to the right of the last."""
 
 EDGE: dict[str, Any] = {"markersize": 5, "markeredgecolor": "white", "markeredgewidth": 0.4}
 
@@ -48,42 +48,42 @@ def draw(tables: Path, out: Path) -> None:
 def _figure(runs: pd.DataFrame, measures: pd.DataFrame, paper: pd.DataFrame) -> Figure:
     diversity = of_runs(measures[measures["measure"] == "diversity"], dense(runs))
     shown = [
-        corpus
-        for corpus in corpora(runs)
-        if set(diversity.loc[diversity["corpus"] == corpus, "method"]) - {SOFTMAX}
+        corpus for corpus in corpora(runs) if set(diversity.loc[diversity["corpus"] == corpus, "method"]) - {SOFTMAX}
     ]
     if not shown:
         return nothing_to_draw("no run with sparse attention was observed")
     diversity = diversity[diversity["corpus"].isin(shown)]
     layers = int(diversity["layer"].max()) + 1
+    mean, paper_mean = layers + MEAN, layers + MEAN + max(0.7, 0.22 * layers)  # room for the words below
+    right = paper_mean + 0.4 * (paper_mean - mean)
     names = shown if len(corpora(runs)) > 1 else [""]
     figure, grid = panels(names, row_inches=ROW_INCHES, around_inches=AROUND_INCHES, lines=0)
-    theirs = False
+    known = False
     for line, corpus in zip(grid, shown, strict=True):
         line[0].set_ylabel("divergence")
         for axes, kind in zip(line, ATTENTION_LABELS, strict=True):
             axes.grid(axis="y")
-            axes.axvspan(layers + 0.5, layers + THEIRS + 0.4, color=PALE, alpha=0.6, linewidth=0)
+            axes.axvspan(layers + 0.5, right, color=PALE, alpha=0.6, linewidth=0)
             rows = diversity[(diversity["corpus"] == corpus) & (diversity["attention"] == kind)]
             for method in variants(rows):
-                _curve(axes, rows[rows["method"] == method], method, layers)
-                mean = printed(paper, f"{kind} {IN_PAPER.get(method)} mean").get(corpus)
-                if mean is not None:
-                    axes.plot(layers + THEIRS, mean, color=PAPER, marker=look(method).marker, **EDGE)
-                    theirs = True
+                _curve(axes, rows[rows["method"] == method], method, mean)
+                theirs = printed(paper, f"{kind} {IN_PAPER.get(method)} mean").get(corpus)
+                if theirs is not None:
+                    axes.plot(paper_mean, theirs, color=PAPER, marker=look(method).marker, **EDGE)
+                    known = True
     axes = grid[0][0]
-    axes.set_xlim(0.7, layers + THEIRS + 0.4)
-    columns = {layers + MEAN: "mean", **({layers + THEIRS: "paper"} if theirs else {})}
+    axes.set_xlim(0.7, right)
+    columns = {mean: "mean", **({paper_mean: "paper"} if known else {})}
     axes.set_xticks([*range(1, layers + 1), *columns], [*map(str, range(1, layers + 1)), *columns.values()])
     axes.yaxis.set_major_locator(MaxNLocator(5))
     for axes in grid[-1]:
         axes.set_xlabel("layer")
-    figure.legend(handles=_handles(variants(diversity), theirs), loc="outside lower center", ncols=5)
+    figure.legend(handles=_handles(variants(diversity), known), loc="outside lower center", ncols=5)
     return figure
 
 
-def _curve(axes: Axes, rows: pd.DataFrame, method: str, layers: int) -> None:
-    """Draw a variant: its layers, and the mean over them ± standard deviation over the seeds."""
+def _curve(axes: Axes, rows: pd.DataFrame, method: str, place: float) -> None:
+    """Draw a variant: its layers, and at `place` the mean over them ± standard deviation over the seeds."""
     style = look(method)
     seeds = rows.pivot(index="layer", columns="run", values="value")
     mean, spread = seeds.mean(axis=1), seeds.std(axis=1, ddof=1).fillna(0.0)
@@ -91,17 +91,14 @@ def _curve(axes: Axes, rows: pd.DataFrame, method: str, layers: int) -> None:
     axes.plot(seeds.index + 1, mean, color=style.colour, marker=style.marker, **EDGE)
     overall = seeds.mean()
     error = overall.std(ddof=1) if len(overall) > 1 else np.nan
-    axes.errorbar(
-        layers + MEAN, overall.mean(), yerr=error, color=style.colour, marker=style.marker, elinewidth=0.8, **EDGE
-    )
+    axes.errorbar(place, overall.mean(), yerr=error, color=style.colour, marker=style.marker, elinewidth=0.8, **EDGE)
 
 
-def _handles(methods: list[str], theirs: bool) -> list[Line2D]:
+def _handles(methods: list[str], known: bool) -> list[Line2D]:
     handles = [
-        Line2D([], [], color=look(method).colour, marker=look(method).marker, label=label(method))
-        for method in methods
+        Line2D([], [], color=look(method).colour, marker=look(method).marker, label=label(method)) for method in methods
     ]
-    if theirs:
+    if known:
         text = "paper, mean over its 6 layers"
         handles.append(Line2D([], [], color=PAPER, marker="o", linestyle="none", label=text))
     return handles

@@ -24,6 +24,15 @@ LEARNED = "entmax_alpha"
 IN_PAPER = {SOFTMAX: "softmax", "entmax15": "1.5-entmax", LEARNED: "alpha-entmax"}
 """Names of the methods in the paper's numbers."""
 
+PAPER_LINE: dict[str, Any] = {
+    "color": PAPER,
+    "linewidth": 0.9,
+    "linestyle": (0, (3, 2)),
+    "marker": ".",
+    "markersize": 3,
+}
+"""How a curve of the paper is drawn."""
+
 LETTER_POINTS = 6.0
 LINE_POINTS = 8.0
 """Size and distance of the lines above a panel."""
@@ -47,6 +56,11 @@ def of_runs(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 def variants(table: pd.DataFrame) -> list[str]:
     """Return the methods of a table in the order of legends."""
     return in_order(map(str, table["method"].unique()))
+
+
+def best(heads: pd.DataFrame) -> pd.Series:
+    """Return the row with the largest value."""
+    return heads.nlargest(1, "value").iloc[0]
 
 
 def label(method: str) -> str:
@@ -82,7 +96,7 @@ def panels(
     grid = figure.subplots(len(rows), len(ATTENTION_LABELS), sharex=True, sharey=True, squeeze=False)
     for line, row in zip(grid, rows, strict=True):
         if row:
-            middle = {"xycoords": "axes fraction", "textcoords": "offset points", "rotation": 90}
+            middle: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "rotation": 90}
             line[0].annotate(row, (0, 0.5), (-38, 0), ha="right", va="center", weight="bold", **middle)
     for axes, name in zip(grid[0], ATTENTION_LABELS.values(), strict=True):
         axes.set_title(name, weight="bold", pad=4 + LINE_POINTS * lines)
@@ -91,12 +105,12 @@ def panels(
     return figure, grid
 
 
-def remarks(axes: Axes, *lines: str) -> None:
-    """Write lines above a panel, those of the paper in grey."""
-    for place, text in enumerate(reversed(lines)):
+def remarks(axes: Axes, *lines: str, colours: Sequence[str] = ()) -> None:
+    """Write lines above a panel in the given colours, else in black, and those of the paper in grey."""
+    chosen = colours or [PAPER if text.startswith("paper") else "black" for text in lines]
+    for place, (text, colour) in enumerate(zip(reversed(lines), reversed(chosen), strict=True)):
         rise = 2 + LINE_POINTS * place
-        looks = {"xycoords": "axes fraction", "textcoords": "offset points"}
-        colour = PAPER if text.startswith("paper") else "black"
+        looks: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points"}
         axes.annotate(text, (0, 1), (0, rise), fontsize=LETTER_POINTS, color=colour, **looks)
 
 
@@ -105,3 +119,10 @@ def drawn(runs: pd.DataFrame, models: pd.DataFrame) -> str:
     corpus = note(runs, str(models["corpus"].iloc[0])).removeprefix(", ")
     seed = f"seed {models['seed'].min():.0f}" if runs["seed"].nunique() > 1 else ""
     return ", ".join(filter(None, (corpus, seed)))
+
+
+def with_alpha(heads: pd.DataFrame, measures: pd.DataFrame) -> pd.DataFrame:
+    """Return the heads' rows with a column `alpha`, what a head learned according to `observations.csv`, else NaN."""
+    keys = ["run", "attention", "layer", "head"]
+    alpha = measures.loc[measures["measure"] == "alpha", [*keys, "value"]].rename(columns={"value": "alpha"})
+    return heads.merge(alpha.astype({"head": heads["head"].dtype}), on=keys, how="left")

@@ -79,8 +79,8 @@ def _parsers(study: Study) -> str:
     for name in sorted(wanted):
         if importlib.util.find_spec("spacy") is None or importlib.util.find_spec(name) is None:
             raise UserError(
-                f"roles.parser: {name!r} is not installed; run `make setup`, give your own trees in roles.trees, or set "
-                "roles.parser to '' to go without syntactic heads"
+                f"roles.parser: {name!r} is not installed; run `make setup`, give your own trees in roles.trees, "
+                "or set roles.parser to '' to go without syntactic heads"
             )
     return ", ".join(sorted(wanted)) or "none needed"
 

@@ -16,7 +16,6 @@ from headcount.data.batching import TokenBatches
 from headcount.data.encoded import Encoded
 from headcount.data.subword import Subword
 from headcount.data.text import read_lines
-from headcount.plan import VALIDATION_TOKENIZER
 from headcount.registry import load
 from headcount.stages.begin.task import REWIND, ROLES, Beginning, Task
 from headcount.stages.live import live_sync
@@ -28,6 +27,7 @@ from headcount.train.loop import train as run_loop
 from headcount.train.optim import NamedAdam
 from headcount.train.runfolder import RunFolder
 from headcount.train.validate import validate
+from headcount.vocabulary import TOKENIZER
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +107,7 @@ def train(settings: dict[str, Any], *, code: str, data: Path, out: Path, parents
                 decode=subword.decode,
                 smoothing=training["label_smoothing"],
                 sentences_per_batch=SENTENCES_PER_BATCH,
-                tokenizer=settings.get("bleu_tokenizer", VALIDATION_TOKENIZER),
+                tokenizer=settings.get("bleu_tokenizer", TOKENIZER),
                 length_ratio=LENGTH_RATIO,
                 length_extra=LENGTH_EXTRA,
             ),

@@ -11,7 +11,7 @@ from headcount.tracking.payload import Payload, Point, curve, head_counts, read_
 
 SUMMARY = "summary"
 
-PATTERNS = ("tables/*.csv", "figures/*.svg", "figures/*.png", "report.html", "data/manifest.json")
+PATTERNS = ("tables/*.csv", "figures/*.svg", "figures/*.png", "report.html", "data/*/manifest.json")
 """What the summary run carries, relative to the study's folder."""
 
 COLUMNS = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from headcount.config import Study
 
 METHODS = {
-    "l0": "| l0 | Hard-Concrete gates on the heads of the trained baseline, one run per penalty λ and scope | "
-    "Voita et al., ACL 2019 |",
+    "l0": "| l0, scratch, random, named, unnamed | Hard-Concrete gates on the heads of a trained model, one run per "
+    "penalty λ and scope, and their controls | Voita et al., ACL 2019 |",
     "lottery": "| round, ticket, reinit | heads removed in rounds with rewinding; tickets trained to the full budget, "
     "and the same structure from a new initialisation | Behnke & Heafield, EMNLP 2020 |",
-    "entmax": "| entmax15, entmax_alpha | sparse attention trained from scratch, α fixed at 1.5 or learnt per head | "
+    "entmax": "| entmax15, entmax_alpha, ... | sparse attention trained from scratch, α fixed or learnt per head | "
     "Correia et al., EMNLP 2019 |",
 }
 
@@ -20,10 +20,12 @@ def study_note(study: Study) -> str:
     seeds = ", ".join(str(seed) for seed in study.seeds)
     heads = (model.layers_encoder + 2 * model.layers_decoder) * model.heads
     corpus = f"{data.source}, {data.source_language} → {data.target_language}"
+    further = f"; further corpora: {', '.join(study.corpora)}" if study.corpora else ""
     lines = [
         f"## {study.study}: how many attention heads does a translation model need?",
         "",
-        f"- **Corpus** {corpus}; {study.subword.vocabulary:,} subword pieces; {data.test_sentences:,} test sentences",
+        f"- **Corpus** {corpus}; {study.subword.vocabulary:,} subword pieces; {data.test_sentences:,} test sentences"
+        f"{further}",
         f"- **Model** Transformer, {model.layers_encoder} encoder and {model.layers_decoder} decoder layers, width "
         f"{model.width}, {model.heads} heads per attention, {heads} heads in all",
         f"- **Budget** {training.updates:,} updates of {training.tokens_per_batch * training.accumulate_batches:,} "
@@ -34,8 +36,8 @@ def study_note(study: Study) -> str:
         "| baseline | softmax attention, all heads | |",
         *(METHODS[method] for method in study.methods),
         "",
-        "**Reading the runs.** One run per run folder; group by the tags `method`, `seed`, `scope`. Lottery rounds "
-        "hang under `lottery-s<seed>`; `summary` carries tables, figures and the report.",
+        "**Reading the runs.** One run per run folder; group by the tags `corpus`, `method`, `seed`, `scope`. "
+        "Lottery rounds hang under `lottery-s<seed>` of their corpus; `summary` carries tables, figures and report.",
         "",
         "**Metrics.** `score/bleu` is the test set's, between `score/bleu_low` and `score/bleu_high` (95 % bootstrap); "
         "`heads/total` are the heads left, `heads/kept` those left while gates close; `cost/seconds` is training time. "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,12 +20,15 @@ from headcount.train.journal import read
 
 PAPERS = {
     "baseline": "baseline",
-    "l0": "voita2019",
+    **dict.fromkeys(("l0", "scratch", "random", "named", "unnamed"), "voita2019"),
     "round": "behnke2020",
     "ticket": "behnke2020",
     "reinit": "behnke2020",
 }
 """Method → paper; every other method is a normaliser of correia2019."""
+
+TOLD = ("corpus", "method", "stage", "seed", "scope", "setting", "normaliser")
+"""Settings that become tags, to filter and group by."""
 
 FILES = ("run.yaml", "run.json", "score.json", "heads.json")
 """Files of a run folder that are copied as artifacts; weights stay where they are."""
@@ -90,11 +94,11 @@ def run_payload(study_folder: Path, name: str) -> Payload:
     scores = read_json(folder / "score.json") if (folder / "score.json").exists() else {}
     points |= {(point.metric, point.step): point for point in _results(study_folder, folder, settings, record, scores)}
     params, long = parameters(settings)
-    method, seed = str(settings.get("method", "")), settings.get("seed", "")
+    method = str(settings.get("method", ""))
     started = float(record.get("started") or 0.0)
     return Payload(
         run=name,
-        parent=f"lottery-s{seed}" if method == "round" else "",
+        parent=re.sub(r"round-\d+", "lottery", name) if method == "round" else "",
         settings=digest(canonical(settings))[:16],
         status=status,
         started=started,
@@ -207,7 +211,7 @@ def _results(
     yield from single("heads", head_counts(folder))
     if record.get("status") == "finished":
         yield from single("cost", {key: record.get(key) for key in ("seconds", "tokens")})
-    timings = study_folder / f"speed-s{settings.get('seed')}.json"
+    timings = study_folder / "speed" / f"{settings.get('corpus')}-s{settings.get('seed')}.json"
     for row in read_json(timings).get("rows", []) if timings.exists() else []:
         if row.get("run") == folder.name:
             yield from single("speed", {key: value for key, value in row.items() if key not in ("run", "heads")})
@@ -223,7 +227,7 @@ def _tags(
     git = record.get("git") or {}
     tags = {
         "paper": PAPERS.get(method, "correia2019"),
-        **{key: settings.get(key, "") for key in ("method", "stage", "seed", "scope", "setting")},
+        **{key: settings.get(key, "") for key in TOLD},
         "parents": ", ".join(settings.get("parents") or ()),
         "slurm_job": record.get("slurm_job") or "",
         "mlflow.source.name": f"headcount {settings.get('stage', '')}",
