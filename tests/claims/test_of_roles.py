@@ -179,11 +179,12 @@ def test_unnamed_majority(named: int, expected: Verdict) -> None:
 def test_relations_found() -> None:
     found = [role("dobj:to_head", 0, 0), role("dobj:to_dependent", 0, 0, named=0), role("nsubj:to_head", 1, 0)]
     missed = [*found[:2], role("nsubj:to_head", 1, 0, named=0)]
-    assert verdict("relations_found", dense(*found), cases=50) == YES
-    assert verdict("relations_found", dense(*missed), cases=50) == NO
-    assert verdict("relations_found", two_seeds(found, missed), cases=50) == OPEN
-    assert verdict("relations_found", dense(*found, role("amod:to_head", 0, 0, cases=9, named=0)), cases=50) == YES
-    lacks("relations_found", dense(role("-1", 0, 0)), "no relation with 50 cases", cases=50)
+    wanted: dict[str, Any] = {"cases": 50, "relations": ["nsubj", "dobj"]}
+    assert verdict("relations_found", dense(*found), **wanted) == YES
+    assert verdict("relations_found", dense(*missed), **wanted) == NO
+    assert verdict("relations_found", two_seeds(found, missed), **wanted) == OPEN
+    assert verdict("relations_found", dense(*found, role("amod:to_head", 0, 0, named=0)), **wanted) == YES
+    lacks("relations_found", dense(*found[:2]), "fewer than 50 cases of nsubj", **wanted)
 
 
 def test_shuffled_finds_nothing() -> None:

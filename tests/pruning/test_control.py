@@ -11,40 +11,44 @@ SETTLED, UNDECIDED = torch.tensor([True, True]), torch.tensor([True, False])
 
 
 def wish(heads: int, penalty: float = 0.01, rate: float = 0.03) -> Control:
-    return Control(penalty, target_heads=heads, gate_learning_rate=rate)
+    return Control(penalty, target_heads=heads, gate_learning_rate=rate, settled_updates=0)
+
+
+def constant(penalty: float, settled_updates: int = 0) -> Control:
+    return Control(penalty, target_heads=0, gate_learning_rate=0.03, settled_updates=settled_updates)
 
 
 def test_without_a_wish_the_penalty_is_constant():
-    control = Control(0.3, gate_learning_rate=0.1)
+    control = constant(0.3)
     before = {name: value.clone() for name, value in control.state_dict().items()}
     assert [float(control.advance(torch.randn(5))) for _ in range(3)] == [0.3] * 3
     assert all(torch.equal(value, before[name]) for name, value in control.state_dict().items())
 
 
 def test_a_penalty_of_zero_is_possible():
-    assert float(Control(0.0).advance(torch.zeros(3))) == 0.0
+    assert float(constant(0.0).advance(torch.zeros(3))) == 0.0
 
 
 def test_the_formula():
     control = wish(1, penalty=0.02, rate=0.06)
     log_penalty, lagging = math.log(0.02), None
     for distance in ([2.5, 2.5, 2.5, 2.5], [1.0, 0.2, -0.1, 2.0], [0.3, -0.3, -1.0, 2.0], [-0.3, -0.9, -1.0, -0.1]):
-        count = sum(1 / (1 + math.exp(-value / 0.3)) for value in distance)
+        count = sum(1 / (1 + math.exp(-value / 0.15)) for value in distance)
         lagging = count if lagging is None else lagging
-        excess = count + 3 * (count - lagging) - 1
-        lagging += 0.06 / 0.3 * (count - lagging)
-        log_penalty += 0.06 * (excess / 4 + max(-1.0, min(1.0, excess)) / 5)
-        expected = math.exp(log_penalty) * max(-1.0, min(1.0, (1 + excess) / 2))
+        excess = count + 2 * (count - lagging) - 1
+        lagging += 0.06 / 0.5 * (count - lagging)
+        log_penalty += 0.06 * (excess / 4 + (0.4 * min(excess, 1.0) if excess > 0 else max(excess, -1.0)))
+        expected = math.exp(log_penalty) * max(-1.0, min(1.0, (2 + excess) / 4))
         assert float(control.advance(torch.tensor(distance))) == pytest.approx(expected, rel=1e-6)
     assert expected < 0  # the last line had too few
 
 
 def test_the_first_penalty_is_the_one_asked_for_but_for_one_step():
     first = float(wish(6, penalty=0.01, rate=0.03).advance(torch.full((24,), 2.5)))
-    assert 0.01 < first < 0.01 * math.exp(0.03 * 1.2)
+    assert 0.01 < first < 0.01 * math.exp(0.03 * 1.4)
 
 
-@pytest.mark.parametrize(("open_gates", "sign"), [(8, 1), (5, 1), (4, 1), (3, 0), (2, -1), (0, -1)])
+@pytest.mark.parametrize(("open_gates", "sign"), [(8, 1), (6, 1), (5, 1), (4, 1), (3, 1), (2, 0), (1, -1), (0, -1)])
 def test_too_many_are_closed_and_too_few_are_reopened(open_gates: int, sign: int):
     distance = torch.tensor([9.0] * open_gates + [-9.0] * (8 - open_gates))
     control = wish(4)
@@ -83,7 +87,7 @@ def test_the_multiplier_stays_in_bounds():
 
 
 def test_a_streak_of_settled_updates_ends_the_training():
-    control = Control(0.1, settled_updates=3)
+    control = constant(0.1, settled_updates=3)
     seen = [UNDECIDED, SETTLED, SETTLED, UNDECIDED, SETTLED, SETTLED, SETTLED]
     answers = [control.done(update, settled) for update, settled in enumerate(seen, start=1)]
     assert answers == [False] * 6 + [True]
@@ -91,12 +95,12 @@ def test_a_streak_of_settled_updates_ends_the_training():
 
 
 def test_gates_that_are_settled_from_the_start_need_the_streak_too():
-    control = Control(0.1, settled_updates=2)
+    control = constant(0.1, settled_updates=2)
     assert [control.done(update, SETTLED) for update in range(4)] == [False, False, True, True]
 
 
 def test_zero_never_ends_the_training():
-    control = Control(0.1)
+    control = constant(0.1)
     assert not any(control.done(update, SETTLED) for update in range(100))
 
 

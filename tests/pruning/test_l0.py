@@ -33,6 +33,10 @@ def gated(trained, scope="all", **changes):
     return model
 
 
+def constant(penalty):
+    return Control(penalty, target_heads=0, gate_learning_rate=GATE_RATE, settled_updates=0)
+
+
 def finetune(model, folder, *, penalty, updates=60, target_heads=0, settled_updates=0, **options):
     """Fine-tune in place and return the lines of the journal that tell of the gates."""
     groups = parameter_groups(model, learning_rate=1e-3, gate_learning_rate=GATE_RATE)
@@ -81,7 +85,7 @@ def test_the_penalty_and_its_gradient_are_the_closed_form(trained):
     model = gated(trained)
     values = {place: torch.randn(4, generator=torch.Generator().manual_seed(1)).tolist() for place in gates(model)}
     set_log_alpha(model, values)
-    hook = L0Hook(model, Control(0.3))
+    hook = L0Hook(model, constant(0.3))
     hook.start(model, 0)
     model.train()(torch.tensor([[5, 3]]), torch.tensor([[2, 5]])).sum().backward()
     for gate in gates(model).values():
@@ -141,7 +145,7 @@ def test_expected_sampled_and_deterministic_counts_agree(trained, penalty, tmp_p
     model = gated(trained)
     if penalty is not None:
         finetune(model, tmp_path, penalty=penalty)
-    hook = L0Hook(model, Control(0.0))
+    hook = L0Hook(model, constant(0.0))
     hook.start(model, 0)
     reported = hook.after_step(1)
     probability = torch.cat([gate.expected_open() for gate in gates(model).values()]).detach()
@@ -224,9 +228,9 @@ def test_a_gate_that_takes_no_part_ends_the_run(trained, tmp_path):
             attention.gate = FixedGate([1.0] * 4)  # the forward pass asks another gate from now on
 
     with pytest.raises(RuntimeError, match="decoder_cross"):
-        small.fit(model, tmp_path, updates=2, optimiser=small.adam(model, groups), hooks=[Swap(model, Control(0.1))])
+        small.fit(model, tmp_path, updates=2, optimiser=small.adam(model, groups), hooks=[Swap(model, constant(0.1))])
     with pytest.raises(ValueError, match="no gates"):
-        L0Hook(model, Control(0.1)).start(copy.deepcopy(trained), 0)
+        L0Hook(model, constant(0.1)).start(copy.deepcopy(trained), 0)
 
 
 @pytest.mark.parametrize("scope", ["encoder", "all"])

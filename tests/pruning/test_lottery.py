@@ -90,6 +90,31 @@ def test_a_rewind_without_removal_goes_on_as_the_baseline_did(baseline, tmp_path
         assert torch.equal(model.state_dict()[name], value), name
 
 
+@pytest.mark.parametrize("normaliser", ["entmax_alpha", "entmax_alpha_layer", "entmax_alpha_model"])
+def test_alpha_and_its_moments_survive_a_rewind(normaliser, tmp_path):
+    options = {"dropout": 0.1, "normalisers": dict.fromkeys(ATTENTION_TYPES, normaliser)}
+    dense = small.make_model(**options)
+    small.fit(dense, tmp_path / "dense", updates=3, keep=(2,))
+    state = read(tmp_path / "dense" / "checkpoints" / "update-000002.pt")
+    kept = without(FULL, [*GONE, *[("decoder_self", 0, head) for head in range(4)]], 4)
+    model, start = rewind(state, small.config(**options), kept)
+    dense.load_state_dict(state["model"])
+    optimiser = small.adam(model)
+    optimiser.load_moments(start["moments"], steps=start["steps"])
+    for (kind, layer), attention in model.attentions().items():
+        assert torch.equal(attention.normaliser.alpha, dense.attentions()[kind, layer].normaliser.alpha[attention.kept])
+        name = f"{ATTENTION_NAMES[kind].format(layer)}.normaliser.a"
+        if name in optimiser.moments()["exp_avg"]:
+            before = state["moments"]["exp_avg"][name]
+            assert torch.equal(
+                optimiser.moments()["exp_avg"][name], before[kept[kind][layer]] if before.ndim else before
+            )
+    small.fit(model, tmp_path / "ticket", updates=4, start=start)
+    trained = {name for name in start["moments"]["exp_avg"] if name.endswith(("normaliser.a", "attention_a"))}
+    assert len(trained) == (1 if normaliser == "entmax_alpha_model" else 2)  # no α of the layer without heads
+    assert all(not torch.equal(model.state_dict()[name], start["model"][name]) for name in trained)
+
+
 def test_a_chain_of_rounds_removes_heads_until_none_are_left(baseline, tmp_path, caplog):
     kept, seen = FULL, []
     for number in range(3):

@@ -28,7 +28,7 @@ BASELINE = "baseline"
 """Method of the run that everything else is compared with."""
 
 DIGITS_OF_A_WEIGHT = 4
-"""Decimals of a weight in `maps.csv`, which is made to be drawn."""
+"""Decimals of a weight in `maps.csv`, which is made to be drawn; only an exact 0 becomes 0."""
 
 
 def observations(runs: Sequence[FinishedRun]) -> Iterator[tuple[FinishedRun, Observation]]:
@@ -102,6 +102,7 @@ def _cells(
 ) -> pd.DataFrame:
     heads = heads_of(observation).query("attention == @attention")
     row, slot, query, key = np.nonzero(~np.isnan(weights))
+    seen = weights[row, slot, query, key]
     return pd.DataFrame(
         {
             **{name: heads[name].to_numpy()[row] for name in HEAD},
@@ -110,7 +111,7 @@ def _cells(
             "key": key,
             "query_token": queries[slot, query],
             "key_token": observation.maps.source[slot, key],
-            "weight": weights[row, slot, query, key].round(DIGITS_OF_A_WEIGHT),
+            "weight": np.where(seen > 0, seen.round(DIGITS_OF_A_WEIGHT).clip(10.0**-DIGITS_OF_A_WEIGHT), 0.0),
         }
     )
 

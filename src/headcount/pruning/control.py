@@ -15,14 +15,17 @@ from torch import Tensor, nn
 NAME = "l0"
 """Name of the control among the modules of the model."""
 
-SHARPNESS = 0.3
+SHARPNESS = 0.15
 """A gate this far from the threshold in log α counts for 0.73 of a head or 0.27: smooth, but close to the rule."""
 
-LAG, LOOK_AHEAD = 0.3, 3.0
-"""The count is carried forward by three times its change over a travel of 0.3: gates on their way cannot be stopped."""
+LAG, LOOK_AHEAD = 0.5, 2.0
+"""The count is carried forward by twice its change over a travel of 0.5: gates on their way are hard to stop."""
 
-STEADY, NEAR = 1.0, 0.2
-"""Growth of log λ for each unit of travel: with all gates too many, and in addition when one or more are."""
+RISE, FALL = 0.4, 1.0
+"""Growth of log λ for each unit of travel when one gate or more are too many, and its decay when they are too few."""
+
+BAND = 2.0
+"""Gates too few at which the penalty is 0; as many too many have the whole λ."""
 
 LOWEST, HIGHEST = math.log(1e-6), math.log(1e2)
 """Ends of log λ, in nats per target token for each head."""
@@ -32,16 +35,16 @@ class Control(nn.Module):
     """What an L0 fine-tuning must remember; its buffers are saved with the model of which it is a part.
 
     With a target of K among G gates, c the smooth number of gates above the threshold of the rule that reads them at
-    test time and c̄ its lagging mean, each update first makes
+    test time, c̄ its lagging mean and r the learning rate of the gates, each update first makes
 
-        e = c + 3 (c - c̄) - K
-        log λ ← log λ + r (e / G + clip(e, -1, 1) / 5)
-        penalty = λ clip((1 + e) / 2, -1, 1)
+        e = c + 2 (c - c̄) - K                                 how many gates too many there will be
+        log λ ← log λ + r (e / G + 0.4 min(e, 1))             if e > 0: the ascent on the multiplier
+        log λ ← log λ + r (e / G + max(e, -1))                if e < 0: its descent, faster
+        penalty = λ clip((2 + e) / 4, -1, 1)                  the bounded augmented term
 
-    where r is the learning rate of the gates. The first line says how many gates too many there will be, the second is
-    the ascent on the multiplier, the third is the bounded augmented term that stops gates on their way: too few open
-    ones are reopened by a negative penalty. Closed heads lose their function within some hundred updates, so K must be
-    approached from above and slowly; that is what the constants are for.
+    The last line stops gates on their way, and reopens them by a negative penalty where too few are open. A head that
+    was closed for long has lost its function, so K is to be approached from above and without swinging through; the
+    constants are those that did so on a mechanical model of the gates and on trained models.
 
     Args:
         penalty: λ in nats per target token for each open head; with a target, λ of the first update.
@@ -56,9 +59,7 @@ class Control(nn.Module):
     lagging: Tensor
     unsettled: Tensor
 
-    def __init__(
-        self, penalty: float, *, target_heads: int = 0, gate_learning_rate: float = 0.0, settled_updates: int = 0
-    ) -> None:
+    def __init__(self, penalty: float, *, target_heads: int, gate_learning_rate: float, settled_updates: int) -> None:
         super().__init__()
         self._target_heads = target_heads
         self._rate = gate_learning_rate
@@ -80,10 +81,10 @@ class Control(nn.Module):
             count = (distance.double() / SHARPNESS).sigmoid().sum()
             lagging = torch.where(self.lagging < 0, count, self.lagging)
             excess = count + LOOK_AHEAD * (count - lagging) - self._target_heads
-            growth = STEADY * excess / distance.numel() + NEAR * excess.clamp(-1, 1)
+            growth = excess / distance.numel() + RISE * excess.clamp(0, 1) + FALL * excess.clamp(-1, 0)
             self.lagging.copy_(lagging + min(self._rate / LAG, 1.0) * (count - lagging))
             self.multiplier.add_(self._rate * growth).clamp_(LOWEST, HIGHEST)
-            self.penalty.copy_(self.multiplier.exp() * ((1 + excess) / 2).clamp(-1, 1))
+            self.penalty.copy_(self.multiplier.exp() * ((BAND + excess) / (2 * BAND)).clamp(-1, 1))
         return self.penalty
 
     def done(self, update: int, settled: Tensor) -> bool:
