@@ -45,3 +45,9 @@ def test_every_module_imports():
 def test_the_snakefile_needs_no_torch():
     program = "import sys, headcount.plan, headcount.fingerprint; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_helpers_of_tests_have_names_of_their_own():
+    """Pytest puts their folders on one path, where the first of two equal names hides the other."""
+    helpers = [path.stem for path in (ROOT / "tests").rglob("*.py") if path.stem != "conftest"]
+    assert sorted(set(helpers)) == sorted(helpers)

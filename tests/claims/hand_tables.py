@@ -54,7 +54,7 @@ def run(name: str, *, heads: dict[str, int] | None = None, **values: Any) -> dic
 
 
 def half_width(delta: float, p_value: float) -> float:
-    """Return half the 95 % interval of a normal difference with this two-sided p-value, near 1 that of two test sets."""
+    """Return half the 95 % interval of a normal difference with this two-sided p-value; near 1 that of two sets."""
     if delta == 0:
         return 0.0
     return math.sqrt(2) if p_value > 0.5 else NORMAL * abs(delta) / NormalDist().inv_cdf(1 - p_value / 2)

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 from pruned_runs import run
-from sparse_tables import RUNS, measured, paper, texts
+from sparse_study import RUNS, measured, paper, texts
 
 from headcount.figures.alpha_histograms import BINS, _figure
 from headcount.figures.style import paper_style

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from pruned_runs import run
-from sparse_tables import RUNS, paper, texts
+from sparse_study import RUNS, paper, texts
 
 from headcount.figures.alpha_trajectories import NAMED, NEXT, PAPER_UPDATES, _apart, _figure, named
 from headcount.figures.style import PAPER, paper_style

@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 from pruned_runs import gated, run
-from sparse_tables import paper
+from sparse_study import paper
 
 from headcount.figures.attention_speed_table import RELATIVE, _table, speeds
 from headcount.figures.tabular import Cell, Table

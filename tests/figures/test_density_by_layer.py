@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from pruned_runs import run
-from sparse_tables import RUNS, measured, paper, texts
+from sparse_study import RUNS, measured, paper, texts
 
 from headcount.figures.density_by_layer import _figure, ranked
 from headcount.figures.style import PAPER, paper_style

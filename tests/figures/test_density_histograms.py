@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 from pruned_runs import gated
-from sparse_tables import RUNS, paper, texts
+from sparse_study import RUNS, paper, texts
 
 from headcount.figures.density_histograms import _figure, shares
 from headcount.figures.style import PAPER, paper_style

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from sparse_tables import RUNS, measured, texts
+from sparse_study import RUNS, measured, texts
 
 from headcount.figures.density_spread import HALF_WIDTH, _figure
 from headcount.figures.style import look, paper_style

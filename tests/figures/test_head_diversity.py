@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from pruned_runs import run
-from sparse_tables import RUNS, paper
+from sparse_study import RUNS, paper
 
 from headcount.figures.head_diversity import MEAN, _figure
 from headcount.figures.style import PAPER, look, paper_style

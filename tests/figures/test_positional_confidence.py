@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 from pruned_runs import run
 from role_tables import role
-from sparse_tables import RUNS, measured, paper, texts
+from sparse_study import RUNS, measured, paper, texts
 
 from headcount.figures.positional_confidence import _figure
 from headcount.figures.style import PAPER, look, paper_style

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pandas as pd
 from pruned_runs import gated, run
-from sparse_tables import paper
+from sparse_study import paper
 
 from headcount.figures.sparse_attention_table import NOTHING, _ours, _papers, bleu, change
 from headcount.figures.tabular import Cell

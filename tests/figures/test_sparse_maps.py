@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from sparse_tables import RUNS, measured, texts
+from sparse_study import RUNS, measured, texts
 
 from headcount.figures.sparse_maps import TITLES, _figure
 from headcount.figures.style import paper_style

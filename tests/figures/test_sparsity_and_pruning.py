@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from pruned_runs import KINDS, run
-from sparse_tables import measured
+from sparse_study import measured
 
 from headcount.figures.sparsity_and_pruning import _figure, comparisons, interval, pruned, rank_correlation
 from headcount.figures.style import look, paper_style

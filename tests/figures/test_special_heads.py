@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pandas as pd
 from matplotlib.figure import Figure
-from sparse_tables import RUNS, measured, paper, texts
+from sparse_study import RUNS, measured, paper, texts
 
 from headcount.figures.special_heads import MEASURES, _figure
 from headcount.figures.style import PAPER, paper_style

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from pruned_runs import gated, run
-from sparse_tables import RUNS, measured, paper, texts
+from sparse_study import RUNS, measured, paper, texts
 
 from headcount.figures.style import PAPER
 from headcount.figures.variants import best, dense, drawn, first_seed, label, panels, printed, remarks, with_alpha
