@@ -62,6 +62,6 @@ check: .venv/.done  ## formatting, lint, types, import rules, workflow lint, spe
 config: .venv/.done  ## write config.yaml, the JSON schema and docs/config.md from the settings model
 	$(BIN)/headcount config
 
-rulegraph: .venv/.done  ## docs/img/rulegraph.svg (needs graphviz)
+rulegraph: .venv/.done  ## docs/img/rulegraph.svg, every rule but the figures (needs graphviz)
 	mkdir -p docs/img
-	$(SNAKEMAKE) --rulegraph | dot -Tsvg > docs/img/rulegraph.svg
+	$(SNAKEMAKE) claims --rulegraph | dot -Tsvg > docs/img/rulegraph.svg

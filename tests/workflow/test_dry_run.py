@@ -61,7 +61,7 @@ def test_a_study_that_cannot_run_is_refused_before_its_first_job(snakemake, tmp_
 
 def test_the_rule_graph_in_the_readme_is_current(snakemake, tmp_path: Path):
     drawn = (ROOT / "docs" / "img" / "rulegraph.svg").read_text(encoding="utf-8")
-    graph = snakemake(tmp_path, "--rulegraph").stdout
+    graph = snakemake(tmp_path, "claims", "--rulegraph").stdout
     rules = dict(re.findall(r'(\d+)\[label = "(\w+)"', graph))
     edges = {f"{start}&#45;&gt;{end}" for start, end in re.findall(r"(\d+) -> (\d+)", graph)}
     assert set(rules.values()) == set(re.findall(r"<text[^>]*>(\w+)</text>", drawn)), "run `make rulegraph`"
