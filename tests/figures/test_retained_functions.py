@@ -119,4 +119,15 @@ def test_without_pruned_models_the_figure_says_so(tmp_path: Path) -> None:
     assert (tmp_path / "functions.svg").is_file()
     with paper_style():
         (text,) = _figure(dense, HEADS, ROLES, paper("figure8")).texts
-    assert text.get_text() == "no encoder L0 model of the main corpus had its heads named"
+    assert text.get_text() == "no encoder L0 model had its heads named"
+
+
+def test_every_corpus_whose_encoder_was_pruned_has_a_row() -> None:
+    def of_both(table: pd.DataFrame) -> pd.DataFrame:
+        other = table.assign(run="x-" + table["run"], corpus="x")
+        return pd.concat([table, other], ignore_index=True)
+
+    with paper_style():
+        figure = _figure(of_both(RUNS), of_both(HEADS), of_both(ROLES), paper("figure8"))
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert [title.rpartition(", ")[2] for title in titles[::2]] == [str(RUNS["corpus"].iloc[0]), "x"]

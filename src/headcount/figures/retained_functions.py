@@ -1,9 +1,9 @@
 """Which functions the heads have that pruning the encoder leaves (voita2019, figure 8).
 
-One column for each encoder L0 model of the main corpus, from all heads on the left to few: numbers of heads by
-function, as measured in the pruned model itself, means over the seeds. Random removal is the null: of the N heads of
-the dense model K have a function, so n heads drawn at random have nK/N on average, with the hypergeometric spread.
-Beside it the same as shares, where the paper's model with its 48 heads can be compared.
+A row of panels for each corpus whose encoder was pruned. One column for each encoder L0 model, from all heads on the
+left to few: numbers of heads by function, as measured in the pruned model itself, means over the seeds. Random removal
+is the null: of the N heads of the dense model K have a function, so n heads drawn at random have nK/N on average, with
+the hypergeometric spread. Beside it the same as shares, where the paper's model with its 48 heads can be compared.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from headcount.figures.groups import SOFTMAX, Group, groups, main_corpus, note, of_main, paper_numbers, read
+from headcount.figures.groups import SOFTMAX, Group, corpora, groups, note, paper_numbers, read
 from headcount.figures.style import (
     PAGE_INCHES,
     PAPER,
@@ -35,7 +35,8 @@ from headcount.figures.style import (
     save,
 )
 
-HEIGHT_INCHES = 2.9
+ROW_INCHES, LEGEND_INCHES = 2.3, 0.6
+"""Heights of a row of panels and of what is below them."""
 
 ROOM = 6
 """Columns that a panel has room for at least, so that few models do not make wide columns."""
@@ -85,16 +86,20 @@ def draw(tables: Path, out: Path) -> None:
 
 
 def _figure(runs: pd.DataFrame, heads: pd.DataFrame, roles: pd.DataFrame, paper: pd.DataFrame) -> Figure:
-    columns = _columns(of_main(runs, runs), kinds(heads, roles))
-    if len(columns) < 2:
-        return nothing_to_draw("no encoder L0 model of the main corpus had its heads named")
-    figure = Figure(figsize=(PAGE_INCHES, HEIGHT_INCHES), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1.75, 1))
-    _stacks(left, columns)
-    _shares(right, columns, paper)
-    panel_title(left, f"heads left by their function{note(runs, main_corpus(runs))}")
-    panel_title(right, "share with a function")
-    figure.legend(handles=_handles(columns, paper), loc="outside lower center", ncols=5)
+    counts = kinds(heads, roles)
+    of_corpus = {corpus: _columns(runs[runs["corpus"] == corpus], counts) for corpus in corpora(runs)}
+    pruned = {corpus: columns for corpus, columns in of_corpus.items() if len(columns) > 1}
+    if not pruned:
+        return nothing_to_draw("no encoder L0 model had its heads named")
+    figure = Figure(figsize=(PAGE_INCHES, LEGEND_INCHES + ROW_INCHES * len(pruned)), layout="constrained")
+    panels = figure.subplots(len(pruned), 2, width_ratios=(1.75, 1), squeeze=False)
+    for (left, right), (corpus, columns) in zip(panels, pruned.items(), strict=True):
+        _stacks(left, columns)
+        _shares(right, columns, paper)
+        panel_title(left, f"heads left by their function{note(runs, corpus)}")
+        panel_title(right, "share with a function")
+    everything = [column for columns in pruned.values() for column in columns]
+    figure.legend(handles=_handles(everything, paper), loc="outside lower center", ncols=5)
     return figure
 
 
