@@ -49,7 +49,8 @@ class Study(Section):
         ("l0", "lottery", "entmax"), description="what is run beside the baseline"
     )
     analyses: tuple[Literal["roles", "relevance"], ...] = Field(
-        (), description="what is asked of the heads of every model that was trained with all of them"
+        ("roles", "relevance"),
+        description="what is asked of the heads of every model that was trained with all of them",
     )
     corpora: dict[str, dict[str, Any]] = Field(
         {}, description="further corpora, each with runs of its own: name: {any keys of this file that differ for it}"

@@ -61,12 +61,12 @@ def by_role(
 
     Args:
         existing: heads of the dense model.
-        roles: `heads` of its `roles.json`: attention, layer and head of each head that has a role.
+        roles: `heads` of its `roles.json`: attention, layer, head and roles; a head that is not listed has none.
         select: which kind goes.
         chance: random numbers, needed where there are more of this kind than of the other.
 
     """
-    listed = {(str(row["attention"]), int(row["layer"]), int(row["head"])) for row in roles}
+    listed = {(str(row["attention"]), int(row["layer"]), int(row["head"])) for row in roles if row["roles"]}
     encoder = [head for head in flat(existing) if head[0] == WITH_ROLES]
     named = [head for head in encoder if head in listed]
     unnamed = [head for head in encoder if head not in listed]
