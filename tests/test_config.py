@@ -56,7 +56,7 @@ def test_every_fault_is_reported_in_one_line():
         ({"l0": {"scratch_all": [0.5]}}, "l0.scratch_all"),
         ({"l0": {"normalisers": ["sparsemax"]}}, "l0.normalisers"),
         ({"methods": ["lottery"], "lottery": {"normalisers": ["entmax15"]}}, "lottery.normalisers"),
-        ({"roles": {"removal": True}}, "roles.removal"),
+        ({"roles": {"removal": True}, "analyses": []}, "roles.removal"),
         ({"entmax": {"mixed": {"softmax": {}}}}, "entmax.mixed"),
         ({"entmax": {"mixed": {"mine": {"encoder": "sofmax"}}}}, "entmax.mixed.mine.encoder"),
         ({"entmax": {"mixed": {"mine": {"encodr": "softmax"}}}}, "entmax.mixed.mine.encodr: unknown key; did you"),
