@@ -53,6 +53,7 @@ def test_every_fault_is_reported_in_one_line():
         ({"entmax": {"normalisers": ["sofmax"]}}, "entmax.normalisers.0"),
         ({"data": None}, "data"),
         ({"l0": {"target_heads_encoder": [25]}}, "l0.target_heads_encoder"),
+        ({"l0": {"target_heads_all": [0]}}, "l0.target_heads_all"),
         ({"l0": {"scratch_all": [0.5]}}, "l0.scratch_all"),
         ({"l0": {"normalisers": ["sparsemax"]}}, "l0.normalisers"),
         ({"methods": ["lottery"], "lottery": {"normalisers": ["entmax15"]}}, "lottery.normalisers"),

@@ -115,8 +115,8 @@ class Study(Section):
                     yield f"l0.{name}_{scope}: {list(values)} must not be negative"
                 if len(set(values)) < len(values):
                     yield f"l0.{name}_{scope}: {list(values)} names a value twice"
-            if any(value > heads for value in listed["target_heads"]):
-                yield f"l0.target_heads_{scope}: {list(listed['target_heads'])} asks for more than {heads} heads"
+            if any(not 1 <= value <= heads for value in listed["target_heads"]):
+                yield f"l0.target_heads_{scope}: {list(listed['target_heads'])} must be from 1 to {heads} heads"
             for name in ("scratch", "random"):
                 twins = getattr(self.l0, f"{name}_{scope}")
                 if strange := [value for value in twins if value not in {0.0, *listed["penalties"]}]:

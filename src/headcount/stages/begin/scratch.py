@@ -35,6 +35,6 @@ def begin(task: Task) -> Beginning:
         groups=[Group(trainable(model), rate)],
         updates=training["updates"],
         average_checkpoints=training["average_checkpoints"],
-        hooks=[AlphaHook()],
+        hooks=[] if kept else [AlphaHook()],  # a trajectory names a head by its place among all
         finish=finish,
     )
