@@ -72,6 +72,18 @@ def test_a_kind_that_was_not_measured_has_no_column() -> None:
     assert len(figure.axes) == 2 + 1
 
 
+def test_a_row_without_the_first_column_is_named_and_labelled_all_the_same() -> None:
+    other = roles("x-baseline-s1").query("kind != 'rare'")
+    tables = (pd.concat([roles(), other]), pd.concat([maps(), maps("x-baseline-s1", "x")]))
+    runs = [run("baseline-s1", method="baseline"), {**run("x-baseline-s1", method="baseline"), "corpus": "x"}]
+    figure = figure_of(runs, *tables)
+    below = figure.axes[3:6]
+    assert not below[0].axison
+    assert [text.get_text() for text in below[0].texts] == ["x"]
+    assert [label.get_text() for label in below[1].get_yticklabels()] == ["walk", "-ing", "."]
+    assert not any(label.get_text() for label in below[2].get_yticklabels())
+
+
 def test_weights_of_exactly_0_are_white_and_others_never() -> None:
     figure = figure_of([run("baseline-s1", "entmax15")], roles(), maps())
     patches = [patch for patch in figure.axes[0].patches if isinstance(patch, PathPatch)]

@@ -73,20 +73,21 @@ def _figure(runs: pd.DataFrame, roles: pd.DataFrame, maps: pd.DataFrame) -> Figu
     zeros = False
     for row, inches in zip(rows, heights, strict=True):
         bottom -= inches
+        first = next(kind for kind in kinds if kind in row.examples)
         for column, kind in enumerate(kinds):
             left = LEFT_INCHES + column * (width + GAP_INCHES)
             axes = figure.add_axes((left / PAGE_INCHES, bottom / height, width / PAGE_INCHES, inches / height))
+            if column == 0:
+                write_above(axes, row.corpus, rise=11, shift=4 - 72 * LEFT_INCHES, weight="bold")
             if kind not in row.examples:
                 axes.set_axis_off()
                 continue
             example = row.examples[kind]
-            zeros |= draw_map(axes, row.of(example), width, sparse=row.sparse, labelled=column == 0)
+            zeros |= draw_map(axes, row.of(example), width, sparse=row.sparse, labelled=kind == first)
             write_above(axes, f"layer {example.layer + 1}, head {example.head + 1}", rise=11, fontsize=6.5)
             write_above(axes, example.remark, rise=3, fontsize=5.8, color=GREY)
             if row is rows[0]:
                 write_above(axes, KINDS[kind], rise=22, weight="bold")
-            if column == 0:
-                write_above(axes, row.corpus, rise=11, shift=4 - 72 * LEFT_INCHES, weight="bold")
         bottom -= BETWEEN_INCHES
     scale(figure, LEFT_INCHES, zeros=zeros)
     return figure
