@@ -93,3 +93,10 @@ def test_the_papers_numbers_may_be_missing(tmp_path: Path) -> None:
     rows = [("voita2019", "table1", "WMT", "nsubj", 45), ("voita2019", "figure1", "WMT", 2, 3)]
     write(tmp_path, paper_numbers=pd.DataFrame(rows, columns=["paper", "item", "series", "x", "y"]))
     assert paper_numbers(tmp_path, "voita2019", "table1")["y"].tolist() == [45]
+
+
+def test_a_compressed_table_reads_as_the_plain_one(tmp_path: Path) -> None:
+    table = pd.DataFrame({"run": ["a", "b"], "corpus": ["x", "x"], "role": ["-1", "NA"], "value": [0.5, None]})
+    table.to_csv(tmp_path / "plain.csv", index=False)
+    table.to_csv(tmp_path / "packed.csv.gz", index=False)
+    pd.testing.assert_frame_equal(read(tmp_path, "plain"), read(tmp_path, "packed"))

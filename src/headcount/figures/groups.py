@@ -43,7 +43,9 @@ def read(tables: Path, name: str) -> pd.DataFrame:
         UserError: there is no such table.
 
     """
-    path = tables / f"{name}.csv"
+    plain = tables / f"{name}.csv"
+    published = (tables / f"{name}.csv.gz", tables.parent / f"{name}.csv")  # large ones, and those beside the page
+    path = next((found for found in (plain, *published) if found.is_file()), plain)
     try:
         table = pd.read_csv(path, dtype=dict.fromkeys(TEXTS, "string"), keep_default_na=False, na_values=[""])
     except FileNotFoundError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import shutil
@@ -14,6 +15,9 @@ from headcount.files import atomic_write
 README = Path("README.md")
 TOP = ("runs.csv", "claims.csv")
 """Tables that stand beside the page; the others go into a folder of their own."""
+
+LARGE_BYTES = 200_000
+"""Tables from this size on are compressed; figures are drawn from them all the same."""
 
 FIRST = "all-summary_table"
 """The table of all runs, by the name of its file."""
@@ -36,7 +40,13 @@ def publish(study: Path, out: Path, overrides: list[str]) -> None:
         shutil.rmtree(out)
     (out / "tables").mkdir(parents=True)
     for path in sorted(tables.glob("*.csv")):
-        shutil.copy(path, out / path.name if path.name in TOP else out / "tables" / path.name)
+        if path.name in TOP:
+            shutil.copy(path, out / path.name)
+        elif path.stat().st_size < LARGE_BYTES:
+            shutil.copy(path, out / "tables" / path.name)
+        else:
+            whole = gzip.compress(path.read_bytes(), mtime=0)  # equal tables give equal bytes
+            (out / "tables" / f"{path.name}.gz").write_bytes(whole)
     (out / "figures").mkdir()
     for path in sorted(figures.glob("*.svg")):
         shutil.copy(path, out / "figures" / path.name)
