@@ -38,3 +38,4 @@ def log_as(prefix: str) -> None:
     logging.basicConfig(
         format=f"%(asctime)s {prefix}%(message)s", datefmt="%H:%M:%S", level=logging.INFO, stream=sys.stderr, force=True
     )
+    logging.getLogger("fontTools").setLevel(logging.WARNING)  # tells of every glyph that a PDF takes over
