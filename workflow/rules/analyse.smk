@@ -51,7 +51,7 @@ rule record:
         code=code("stages.record"),
         folder=folder,
     message:
-        "record: attention of {wildcards.run} over the dev set"
+        "record: {wildcards.run}"
     shell:
         "python -m headcount record --model {params.folder} --text {input.text} --train {input.train}"
         " --subword {input.subword} --roles {params.roles:q} {params.trees} {input.encoded} {output.observation}"

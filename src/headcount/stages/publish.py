@@ -16,7 +16,7 @@ README = Path("README.md")
 TOP = ("runs.csv", "claims.csv")
 """Tables that stand beside the page; the others go into a folder of their own."""
 
-LARGE_BYTES = 200_000
+LARGE_BYTES = 100_000
 """Tables from this size on are compressed; figures are drawn from them all the same."""
 
 FIRST = "all-summary_table"
