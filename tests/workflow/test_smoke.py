@@ -193,6 +193,7 @@ def test_a_finished_study_is_published_small(smoke: Path, study: Path, tmp_path:
     table = pd.read_csv(out / "runs.csv")
     for column in ("method", "seed", "heads_encoder", "heads_decoder_self", "heads_decoder_cross", "bleu"):
         assert column in table
+    assert (out / "figures" / "voita2019-table1-dependency_accuracy_table.md").is_file()
     page = (out / "README.md").read_text(encoding="utf-8")
     assert "`make reproduce`" in page
     assert "lottery ticket" in page

@@ -48,7 +48,7 @@ def publish(study: Path, out: Path, overrides: list[str]) -> None:
             whole = gzip.compress(path.read_bytes(), mtime=0)  # equal tables give equal bytes
             (out / "tables" / f"{path.name}.gz").write_bytes(whole)
     (out / "figures").mkdir()
-    for path in sorted(figures.glob("*.svg")):
+    for path in sorted((*figures.glob("*.svg"), *figures.glob("*.md"))):
         shutil.copy(path, out / "figures" / path.name)
     command = f"make reproduce{''.join(f' CONFIG={path}' for path in overrides)}"
     texts = {path.stem: path.read_text(encoding="utf-8").strip() for path in sorted(figures.glob("*.md"))}
