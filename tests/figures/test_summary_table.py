@@ -7,8 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from headcount.figures.cells import p_value
 from headcount.figures.groups import groups
-from headcount.figures.summary_table import COLUMNS, _bleu, _delta, _method, _p_value, _setting, draw
+from headcount.figures.summary_table import COLUMNS, _bleu, _delta, _method, _setting, draw
 from headcount.figures.tabular import Cell
 
 NUMBERS = (
@@ -55,7 +56,7 @@ def test_cells_of_one_seed() -> None:
     (group,) = groups(pd.DataFrame([run(1, bleu_delta=-1.25, p_value=0.0004)]))
     assert _bleu(group) == "20.00 [19.00, 21.00]"
     assert _delta(group) == Cell("\N{MINUS SIGN}1.25", bold=True)
-    assert _p_value(group) == "< 0.001"
+    assert p_value(group) == "< 0.001"
 
 
 def test_cells_of_several_seeds() -> None:
@@ -63,7 +64,7 @@ def test_cells_of_several_seeds() -> None:
     (group,) = groups(pd.DataFrame(scored))
     assert _bleu(group) == "21.00 ± 1.41"
     assert _delta(group) == Cell("+0.00 ± 1.41", bold=False)
-    assert _p_value(group) == "1 of 2"
+    assert p_value(group) == "1 of 2"
 
 
 def test_an_empty_output_is_pointed_at() -> None:

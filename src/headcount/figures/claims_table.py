@@ -9,7 +9,8 @@ import pandas as pd
 
 from headcount.errors import UserError
 from headcount.figures.groups import read
-from headcount.figures.tabular import MINUS, NOTHING, Cell, Table, write
+from headcount.figures.style import MINUS
+from headcount.figures.tabular import NOTHING, Cell, Table, write
 
 VERDICTS = {
     "reproduced": ("✓ reproduced", "#009E73"),

@@ -167,6 +167,15 @@ def _texts(runs: pd.DataFrame, column: str) -> pd.Series[str]:
     return runs[column].fillna("") if column in runs else pd.Series("", index=runs.index, name=column)
 
 
+def gated_everywhere(runs: pd.DataFrame) -> dict[str, list[Group]]:
+    """Return the softmax models with gates in all attentions by corpus, each corpus's dense ones first."""
+    found = [group for group in groups(runs) if group.normaliser == SOFTMAX]
+    gated = [group for group in found if (group.method, group.scope) == ("l0", "all")]
+    both = [*(group for group in found if group.method == "baseline"), *gated]
+    shown = {group.corpus for group in gated}
+    return {name: [group for group in both if group.corpus == name] for name in corpora(runs) if name in shown}
+
+
 def in_order(methods: Iterable[str]) -> list[str]:
     """Sort methods as tables and legends list them."""
     return sorted(methods, key=_rank)

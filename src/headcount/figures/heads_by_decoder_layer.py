@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -17,19 +17,18 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from headcount.figures.groups import SOFTMAX, Group, corpora, groups, paper_numbers, read
+from headcount.figures.groups import Group, gated_everywhere, paper_numbers, read
 from headcount.figures.style import (
     ATTENTION_LABELS,
     GREY,
     PAGE_INCHES,
     PAPER,
+    Stroke,
     nothing_to_draw,
     panel_title,
     paper_style,
     save,
 )
-
-Stroke = Literal["-"] | tuple[float, tuple[float, ...]]
 
 TYPES = ("decoder_self", "decoder_cross")
 ROW_INCHES = 1.6
@@ -52,10 +51,7 @@ def draw(tables: Path, out: Path) -> None:
 
 
 def _figure(runs: pd.DataFrame, heads: pd.DataFrame, paper: pd.DataFrame) -> Figure:
-    found = [group for group in groups(runs) if group.normaliser == SOFTMAX]
-    gated = [group for group in found if (group.method, group.scope) == ("l0", "all")]
-    dense = [group for group in found if group.method == "baseline"]
-    shown = [corpus for corpus in corpora(runs) if any(group.corpus == corpus for group in gated)]
+    shown = gated_everywhere(runs)
     if not shown:
         return nothing_to_draw("no model was pruned with gates in all attentions")
     panels = len(shown) + (not paper.empty)
@@ -64,8 +60,8 @@ def _figure(runs: pd.DataFrame, heads: pd.DataFrame, paper: pd.DataFrame) -> Fig
     layers = int(heads.loc[heads["attention"].isin(TYPES), "layer"].max()) + 1
     for column, kind in enumerate(TYPES):
         kept = heads[heads["attention"] == kind].set_index("run")
-        for axes, corpus in zip(grid[:, column], shown, strict=False):
-            _ours(axes, _curves(kept, [group for group in dense + gated if group.corpus == corpus]), layers)
+        for axes, (corpus, models) in zip(grid[:, column], shown.items(), strict=False):
+            _ours(axes, _curves(kept, models), layers)
             panel_title(axes, f"{corpus}: {ATTENTION_LABELS[kind]}".removeprefix(": "))
         if not paper.empty:
             _paper(grid[-1, column], paper[paper["series"].str.startswith(kind)])

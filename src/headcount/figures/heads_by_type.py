@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -17,20 +16,19 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from headcount.figures.groups import SOFTMAX, Group, corpora, groups, paper_numbers, read
+from headcount.figures.groups import Group, gated_everywhere, paper_numbers, read
 from headcount.figures.style import (
     ATTENTION_LABELS,
     COLUMN_INCHES,
     GREY,
     PAGE_INCHES,
     PAPER,
+    Stroke,
     nothing_to_draw,
     panel_title,
     paper_style,
     save,
 )
-
-Stroke = Literal["-"] | tuple[float, tuple[float, ...]]
 
 COLUMNS = 3
 ROW_INCHES = 2.2
@@ -51,10 +49,7 @@ def draw(tables: Path, out: Path) -> None:
 
 
 def _figure(runs: pd.DataFrame, paper: pd.DataFrame) -> Figure:
-    found = [group for group in groups(runs) if group.normaliser == SOFTMAX]
-    gated = [group for group in found if (group.method, group.scope) == ("l0", "all")]
-    dense = [group for group in found if group.method == "baseline"]
-    shown = [corpus for corpus in corpora(runs) if any(group.corpus == corpus for group in gated)]
+    shown = gated_everywhere(runs)
     if not shown:
         return nothing_to_draw("no model was pruned with gates in all attentions")
     panels = len(shown) + (not paper.empty)
@@ -65,8 +60,8 @@ def _figure(runs: pd.DataFrame, paper: pd.DataFrame) -> Figure:
     grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
     for axes in grid.flat[panels:]:
         axes.set_axis_off()
-    for axes, corpus in zip(grid.flat, shown, strict=False):
-        total = _ours(axes, [group for group in dense + gated if group.corpus == corpus])
+    for axes, (corpus, models) in zip(grid.flat, shown.items(), strict=False):
+        total = _ours(axes, models)
         _frame(axes, total)
         panel_title(axes, corpus)
     if not paper.empty:

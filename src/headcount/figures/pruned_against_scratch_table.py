@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from headcount.figures.groups import SOFTMAX, Group, Value, corpora, groups, paper_numbers, read
-from headcount.figures.style import SHORT_LABELS
-from headcount.figures.tabular import MINUS, Cell, Table, write
+from headcount.figures.cells import SIGNIFICANT, bleu, lead, p_value, signed, signed_mean, significant
+from headcount.figures.groups import SOFTMAX, Group, corpora, groups, paper_numbers, read
+from headcount.figures.style import MINUS, SHORT_LABELS
+from headcount.figures.tabular import Cell, Table, write
 
-SIGNIFICANT = 0.05
 TYPES = [f"heads_{kind}" for kind in SHORT_LABELS]
 HEADS = "heads kept"
 HEAD_COLUMNS = [*((HEADS, label) for label in SHORT_LABELS.values()), (HEADS, "all")]
@@ -54,12 +54,12 @@ def _ours(corpus: str, found: Sequence[Group]) -> Table:
         [
             "dense" if group.method == "baseline" else group.label + (" (control)" if _is_control(group) else ""),
             *_heads(group),
-            _bleu(group),
-            _bleu(twins["scratch"].get(group.setting)),
-            *([_bleu(twins["random"].get(group.setting))] if randoms else []),
-            _ahead(group, twins["scratch"].get(group.setting)),
+            bleu(group),
+            bleu(twins["scratch"].get(group.setting)),
+            *([bleu(twins["random"].get(group.setting))] if randoms else []),
+            lead(group, twins["scratch"].get(group.setting)),
             _change(group),
-            _p_value(group),
+            p_value(group),
         ]
         for group in compared
     ]
@@ -92,7 +92,7 @@ def _papers(paper: pd.DataFrame) -> list[Table]:
                     f"{total:.0f}",
                     f"{pruned:.2f}",
                     "" if dense else f"{scratch:.2f}",
-                    "" if dense else _signed(pruned - scratch),
+                    "" if dense else signed(pruned - scratch),
                 ]
             )
         columns = [("", "model"), *HEAD_COLUMNS, PRUNED, SCRATCH, AHEAD]
@@ -111,53 +111,12 @@ def _heads(group: Group) -> list[str]:
     return ["" if value is None else f"{value.centre:.1f}".removesuffix(".0") for value in values]
 
 
-def _bleu(group: Group | None) -> str:
-    value = group.bleu() if group else None
-    if value is None:
-        return ""
-    if value.seeds > 1:
-        return f"{value.centre:.2f} ± {value.high - value.centre:.2f}"
-    return f"{value.centre:.2f} [{value.low:.2f}, {value.high:.2f}]"
-
-
-def _ahead(pruned: Group, scratch: Group | None) -> str:
-    """Show by how much the pruned model is ahead of its twin of the same seed."""
-    if scratch is None:
-        return ""
-    scores = [group.rows.set_index("seed")["bleu"] for group in (pruned, scratch)]
-    differences = (scores[0] - scores[1]).dropna()
-    if differences.empty:
-        return ""
-    spread = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
-    mean = float(differences.mean())
-    return _spread(Value(mean, mean - spread, mean + spread, len(differences)))
-
-
 def _change(pruned: Group) -> str | Cell:
     """Show the change against the dense model, in bold where the paired bootstrap finds one in every seed."""
     value = pruned.value("bleu_delta")
     if value is None:
         return ""
-    p_values = pruned.rows["p_value"].dropna()
-    return Cell(_spread(value), bold=len(p_values) > 0 and bool((p_values < SIGNIFICANT).all()))
-
-
-def _spread(value: Value) -> str:
-    return _signed(value.centre) + (f" ± {value.high - value.centre:.2f}" if value.seeds > 1 else "")
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", MINUS)
-
-
-def _p_value(pruned: Group) -> str:
-    """Show p of the paired bootstrap against the dense model; of several seeds, in how many there is a difference."""
-    values = pruned.rows["p_value"].dropna()
-    if values.empty:
-        return ""
-    if len(values) > 1:
-        return f"{(values < SIGNIFICANT).sum()} of {len(values)}"
-    return "< 0.001" if values.iloc[0] < 0.001 else f"{values.iloc[0]:.3f}"
+    return Cell(signed_mean(value), bold=significant(pruned))
 
 
 def _notes(found: Sequence[Group]) -> list[str]:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from headcount.figures.cells import SIGNIFICANT, bleu, signed, significant
 from headcount.figures.groups import Group, corpora, groups, in_order, read
 from headcount.figures.style import look
-from headcount.figures.tabular import MINUS, Cell, Table, write
+from headcount.figures.tabular import Cell, Table, write
 from headcount.figures.variants import IN_PAPER, SOFTMAX, dense, label, numbers, printed
 
-SIGNIFICANT = 0.05
 CHANGE = "Δ softmax"
 NOTHING = Table("BLEU by attention", [("", "attention")], [], ["No model with sparse attention was scored."])
 
@@ -41,16 +41,6 @@ def _ours(runs: pd.DataFrame) -> Table:
     return Table("ours", columns, rows, _notes([found[key] for key in found if key[0] in shown]))
 
 
-def bleu(group: Group | None) -> str:
-    """Show BLEU, mean ± standard deviation over the seeds, of one seed its interval."""
-    value = group.bleu() if group else None
-    if value is None:
-        return ""
-    if value.seeds > 1:
-        return f"{value.centre:.2f} ± {value.high - value.centre:.2f}"
-    return f"{value.centre:.2f} [{value.low:.2f}, {value.high:.2f}]"
-
-
 def change(group: Group | None) -> str | Cell:
     """Show the mean change against softmax, with the ends of the seeds' paired intervals that are farthest apart.
 
@@ -63,13 +53,7 @@ def change(group: Group | None) -> str | Cell:
     text = signed(value.centre)
     if low is not None and high is not None:
         text += f" [{signed(group.rows['bleu_delta_low'].min())}, {signed(group.rows['bleu_delta_high'].max())}]"
-    p_values = group.rows["p_value"].dropna()
-    return Cell(text, bold=len(p_values) > 0 and bool((p_values < SIGNIFICANT).all()))
-
-
-def signed(value: float) -> str:
-    """Write a difference of BLEU with its sign."""
-    return f"{value:+.2f}".replace("-", MINUS)
+    return Cell(text, bold=significant(group))
 
 
 def _notes(found: Sequence[Group]) -> list[str]:

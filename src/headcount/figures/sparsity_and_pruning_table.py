@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import pandas as pd
-
+from headcount.figures.cells import bleu, lead
 from headcount.figures.groups import Group, Value, read
-from headcount.figures.sparse_attention_table import bleu, change, signed
+from headcount.figures.sparse_attention_table import change
 from headcount.figures.sparsity_and_pruning import Comparison, comparisons, dense_method, interval, pruned
 from headcount.figures.style import SHORT_LABELS, look
 from headcount.figures.tabular import Cell, Table, write
@@ -69,14 +68,7 @@ def _heads(group: Group) -> str:
 
 def own_change(group: Group, dense: Group | None) -> str:
     """Show how far a pruned model is from the dense model of its seed, from which it comes."""
-    if dense is None or group.method == dense.method:
-        return ""
-    scores: list[pd.Series[float]] = [one.rows.set_index("seed")["bleu"] for one in (group, dense)]
-    differences = (scores[0] - scores[1]).dropna()
-    if differences.empty:
-        return ""
-    spread = f" ± {differences.std(ddof=1):.2f}" if len(differences) > 1 else ""
-    return signed(float(differences.mean())) + spread
+    return "" if dense is None or group.method == dense.method else lead(group, dense)
 
 
 def _survivors(compared: Sequence[Comparison]) -> Table:

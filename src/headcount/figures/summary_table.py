@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from headcount.figures.cells import SIGNIFICANT, p_value, significant
 from headcount.figures.groups import SOFTMAX, Group, Value, corpora, groups, read
-from headcount.figures.style import look
-from headcount.figures.tabular import MINUS, Cell, Table, write
-
-SIGNIFICANT = 0.05
+from headcount.figures.style import MINUS, look
+from headcount.figures.tabular import Cell, Table, write
 
 
 @dataclass(frozen=True)
@@ -82,18 +81,7 @@ def _delta(group: Group) -> str | Cell:
     if value is None:
         return ""
     text = _spread(value, "{:+.2f}".format).replace("± +", "± ").replace("-", MINUS)
-    values = group.rows["p_value"].dropna()
-    return Cell(text, bold=len(values) > 0 and bool((values < SIGNIFICANT).all()))
-
-
-def _p_value(group: Group) -> str:
-    """Show the paired p-value; over several seeds, in how many of them the difference is significant."""
-    values = group.rows["p_value"].dropna()
-    if values.empty:
-        return ""
-    if len(values) > 1:
-        return f"{(values < SIGNIFICANT).sum()} of {len(values)}"
-    return "< 0.001" if values.iloc[0] < 0.001 else f"{values.iloc[0]:.3f}"
+    return Cell(text, bold=significant(group))
 
 
 def _setting(group: Group) -> str:
@@ -139,7 +127,7 @@ COLUMNS = (
     Column(HEADS, "cross", _spread_of("heads_decoder_cross", _heads)),
     Column("test set", "BLEU", _bleu),
     Column("test set", "Δ BLEU", _delta),
-    Column("test set", "p", _p_value),
+    Column("test set", "p", p_value),
     Column("test set", "BLEU, no near-duplicates", _spread_of("bleu_without_near_duplicates", "{:.2f}".format)),
     Column("test set", "chrF", _spread_of("chrf", "{:.1f}".format)),
     Column("cost", "parameters", _mean_of("parameters", _count)),

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from headcount.figures.style import MINUS
 from headcount.files import atomic_write
-
-MINUS = "\N{MINUS SIGN}"
 
 NOTHING = "\N{EN DASH}"
 """Stands in a cell whose number does not exist."""
