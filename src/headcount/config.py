@@ -31,6 +31,7 @@ from headcount.settings import (
     Subword,
     Tracking,
     Training,
+    parses,
 )
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
@@ -97,8 +98,7 @@ class Study(Section):
     def needs_parser(self) -> bool:
         """Whether trees are asked of the parser: the analysis needs them, none are given, and it knows the language."""
         given = bool(self.roles.trees) or self.data.source == "synthetic"
-        speaks = self.roles.parser.split("_")[0] == self.data.source_language  # spaCy's models are named so
-        return "roles" in self.analyses and not given and speaks
+        return "roles" in self.analyses and not given and parses(self.roles.parser, self.data.source_language)
 
     def _heads(self) -> dict[str, int]:
         """Heads that each L0 scope gates."""

@@ -8,6 +8,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloat, PositiveInt, model_validator
 
 from headcount.registry import names
+from headcount.vocabulary import TOKENIZER
 
 NORMALISERS = names("model.normalise")
 SCORERS = names("pruning.scorers")
@@ -39,6 +40,11 @@ Source = Annotated[str, _one_of(SOURCES, "corpus source")]
 Tokenizer = Annotated[str, _one_of(TOKENIZERS, "sacreBLEU tokenizer")]
 Scope = Literal["encoder", "all"]
 RunName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+
+
+def parses(parser: str, language: str) -> bool:
+    """Tell whether a spaCy model is of a language, after which it is named; no name parses nothing."""
+    return bool(parser) and parser.split("_")[0] == language
 
 
 class Section(BaseModel):
@@ -328,7 +334,9 @@ class Evaluation(Section):
     length_extra: PositiveInt = Field(10, description="pieces added to that limit")
     sentences_per_batch: PositiveInt = Field(100, description="source sentences decoded together, sorted by length")
     bootstrap_samples: PositiveInt = Field(1000, description="paired bootstrap against the seed's baseline")
-    bleu_tokenizer: Tokenizer = Field("13a", description="sacreBLEU tokenizer; ja-mecab or char for Japanese targets")
+    bleu_tokenizer: Tokenizer = Field(
+        TOKENIZER, description="sacreBLEU tokenizer; ja-mecab or char for Japanese targets"
+    )
     speed_sentences: PositiveInt = Field(200, description="test sentences used to time dense against removed")
     speed_repeats: PositiveInt = Field(5, description="interleaved repetitions of each timing")
 

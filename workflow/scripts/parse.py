@@ -19,6 +19,7 @@ from headcount.data.text import read_lines
 from headcount.data.trees import Tree, Word, canonical, find_trees, read_trees, text_of
 from headcount.errors import UserError
 from headcount.files import atomic_write
+from headcount.settings import parses
 
 SENTENCES_PER_BATCH = 256
 
@@ -55,7 +56,7 @@ def parse(text: Path, out: Path, *, language: str, parser: str, trees: Path | No
     sentences = read_lines(text)
     if trees is not None:
         known = read_trees(trees)
-    elif parser and parser.split("_")[0] == language:  # spaCy's models are named after their language
+    elif parses(parser, language):
         known = list(_parse(sentences, parser))
     else:
         log.info("no trees: %s", f"{parser} does not parse {language!r}" if parser else "no parser is set")

@@ -11,6 +11,7 @@ import typer
 from headcount import config
 from headcount.commands import DEFAULT_CONFIG, Configs, Out, StudyFolder, app, log_as, read_study
 from headcount.settings import Roles
+from headcount.vocabulary import TOKENIZER
 
 Settings = Annotated[str, typer.Option(help="complete settings as JSON, handed over by the rule")]
 Code = Annotated[str, typer.Option(help="fingerprint of the stage's code")]
@@ -78,7 +79,7 @@ def score(
     near_duplicates: Annotated[
         Path | None, typer.Option(help="JSON list of test lines left out of the second score")
     ] = None,
-    tokenizer: Annotated[str, typer.Option(help="sacreBLEU tokenizer")] = "13a",
+    tokenizer: Annotated[str, typer.Option(help="sacreBLEU tokenizer")] = TOKENIZER,
     samples: Annotated[int, typer.Option(help="bootstrap samples")] = 1000,
 ) -> None:
     """Score translations: BLEU with interval, chrF, paired bootstrap against a baseline."""

@@ -122,7 +122,7 @@ def drawn(runs: pd.DataFrame, models: pd.DataFrame) -> str:
 
 
 def with_alpha(heads: pd.DataFrame, measures: pd.DataFrame) -> pd.DataFrame:
-    """Return the heads' rows with a column `alpha`, what a head learned according to `observations.csv`, else NaN."""
+    """Return the heads' rows with a column `alpha`, fixed or learned, according to `observations.csv`; else NaN."""
     keys = ["run", "attention", "layer", "head"]
     alpha = measures.loc[measures["measure"] == "alpha", [*keys, "value"]].rename(columns={"value": "alpha"})
     return heads.merge(alpha.astype({"head": heads["head"].dtype}), on=keys, how="left")
