@@ -8,6 +8,7 @@ import pytest
 
 from headcount.config import Study, parse, read, studies
 from headcount.errors import UserError
+from headcount.plan import runs
 
 ROOT = Path(__file__).parents[1]
 
@@ -61,6 +62,23 @@ def test_every_fault_is_reported_in_one_line():
         ({"entmax": {"mixed": {"softmax": {}}}}, "entmax.mixed"),
         ({"entmax": {"mixed": {"mine": {"encoder": "sofmax"}}}}, "entmax.mixed.mine.encoder"),
         ({"entmax": {"mixed": {"mine": {"encodr": "softmax"}}}}, "entmax.mixed.mine.encodr: unknown key; did you"),
+        ({"lottery": {"variants": {"x": {"tickets": [35]}}}}, "lottery.variants.x.tickets"),
+        ({"lottery": {"variants": {"x": {"scorer": "confidance"}}}}, "lottery.variants.x.scorer"),
+        ({"lottery": {"variants": {"x": {"variants": {}}}}}, "lottery.variants.x.variants"),
+        ({"lottery": {"variants": {"entmax15": {}}}}, "lottery.variants.entmax15"),
+        ({"lottery": {"controls": {"reinit": [9]}}}, "lottery.controls.reinit"),
+        ({"lottery": {"controls": {"reinitt": "all"}}}, "lottery.controls.reinitt"),
+        ({"lottery": {"controls": {"reinit_longer": "all"}}}, "lottery.longer_learning_rates"),
+        ({"lottery": {"least_per_layer": 3}}, "lottery.least_per_layer"),
+        ({"lottery": {"scope": "encoder"}}, "lottery.tickets"),
+        ({"l0": {"variants": {"x": {"target_heads_all": [73]}}}}, "l0.variants.x.target_heads_all"),
+        ({"methods": ["ranked"], "ranked": {"heads": [72]}}, "ranked.heads"),
+        ({"methods": ["ranked"], "ranked": {"steps": 400}}, "ranked.steps"),
+        ({"methods": ["subset"], "subset": {"heads": [9, 9]}}, "subset.heads"),
+        ({"subset": {"temperature_end": 1.0}}, "subset.temperature_end"),
+        ({"smaller": {"narrow": {"feed_forwrd": 1}}}, "smaller.narrow.feed_forwrd: unknown key; did you mean"),
+        ({"smaller": {"baseline": {}}}, "smaller"),
+        ({"evaluation": {"speed_beams": [0]}}, "evaluation.speed_beams"),
         ({"corpora": {"en-de": {}}}, "corpora.en-de"),
         ({"corpora": {"../x": {}}}, "corpora.../x"),
         ({"corpora": {"en-fr": {"study": "x"}}}, "corpora.en-fr.study"),
@@ -70,6 +88,37 @@ def test_every_fault_is_reported_in_one_line():
 )
 def test_faults_name_their_path(values: dict, path: str):
     assert any(line.startswith(path) for line in faults(values))
+
+
+TAUGHT = {"data": {"teacher": "en-de"}}
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"data": {"teacher": "en-de"}}, "data.teacher: 'en-de' is this corpus itself"),
+        ({"data": {"teacher": "apertium"}}, "data.teacher: apertium does not translate en to de; allowed: en to es"),
+        ({"data": {"teacher": "apertiun"}}, "data.teacher: no corpus 'apertiun'; did you mean 'apertium'?"),
+        (
+            {"corpora": {"a": TAUGHT, "b": {"data": {"teacher": "a"}}}},
+            "corpora.b.data.teacher: 'a' has a teacher itself",
+        ),
+        (
+            {"corpora": {"a": {"data": {"teacher": "en-de", "split_seed": 2}}}},
+            "corpora.a.data.teacher: 'en-de' differs",
+        ),
+    ],
+)
+def test_a_teacher_must_be_able_to_teach(values: dict, said: str):
+    with pytest.raises(UserError, match="teacher") as caught:
+        runs(parse(values))
+    assert str(caught.value).startswith(said)
+
+
+def test_a_corpus_may_be_taught_by_another_or_by_rules():
+    spanish = {"data": {"target_language": "es", "teacher": "apertium"}}
+    plan = runs(parse({"corpora": {"student": TAUGHT, "en-es": spanish}}))
+    assert {"student-baseline-s1", "en-es-baseline-s1"} <= set(plan)
 
 
 def test_settings_of_a_method_that_is_not_run_do_not_matter():

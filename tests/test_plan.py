@@ -7,6 +7,7 @@ import json
 import pytest
 
 from headcount.config import Study, parse
+from headcount.errors import UserError
 from headcount.estimate import cpu_seconds, updates
 from headcount.plan import data_settings, runs
 
@@ -75,9 +76,24 @@ def test_a_ticket_pays_only_what_follows_its_rewind_point():
 
 
 def test_estimated_cost_grows_with_the_model():
-    run, study = runs(Study())["baseline-s1"], Study()
-    small, large = study.model.model_dump(), {**study.model.model_dump(), "width": 256}
-    assert 0 < cpu_seconds(run, 4000, small) < cpu_seconds(run, 4000, large) < cpu_seconds(run, 8000, large)
+    for name in ("baseline-s1", "l0-all-0-s1"):  # a run of its own model, and one of its parent's
+        small, large = (parse({"model": {"width": width}}) for width in (128, 256))
+        seconds = [cpu_seconds(runs(study)[name], 4000, study.model.model_dump()) for study in (small, large)]
+        assert 0 < seconds[0] < seconds[1] < cpu_seconds(runs(large)[name], 8000, large.model.model_dump())
+
+
+def test_removed_heads_make_a_run_cheaper_and_closed_ones_do_not():
+    study = parse(BEHNKE)
+    plan, model = runs(study), study.model.model_dump()
+
+    def of_update(name: str) -> float:
+        return cpu_seconds(plan[name], 4000, model) / updates(plan[name])
+
+    assert of_update("ticket-18-s1") < of_update("ticket-36-s1") < of_update("baseline-s1")
+    assert of_update("front-ticket-6-s1") < of_update("baseline-s1")
+    assert of_update("round-03-s1") < of_update("round-02-s1") < of_update("round-01-s1")
+    for name in ("round-01-s1", "subset-gumbel-9-s1", "l0-all-18h-s1"):
+        assert of_update(name) == pytest.approx(of_update("baseline-s1"))
 
 
 VOITA = {
@@ -120,8 +136,86 @@ def test_a_sparse_model_is_pruned_under_its_own_name():
     assert plan["entmax15-l0-all-0-s1"].parents == ("entmax15-s1",)
     assert plan["entmax15-ticket-36-s1"].parents == ("entmax15-s1", "entmax15-round-04-s1")
     assert plan["entmax15-reinit-36-s1"].settings["model"]["normalisers"]["encoder"] == "entmax15"
-    assert plan["entmax15-s1"].settings["keep_update"] == study.lottery.rewind_update
-    assert plan["entmax_alpha-s1"].settings["keep_update"] == 0
+    assert plan["entmax15-s1"].settings["keep_updates"] == [study.lottery.rewind_update]
+    assert plan["entmax_alpha-s1"].settings["keep_updates"] == []
+
+
+BEHNKE = {
+    "methods": ["lottery", "l0", "ranked", "subset", "smaller"],
+    "training": {"updates": 1000},
+    "smaller": {"narrow": {"feed_forward": 64}},
+    "l0": {"scopes": ["all"], "penalties_all": [0.02], "target_heads_all": [18], "variants": {"long": {"updates": 77}}},
+    "lottery": {
+        "rewind_update": 100,
+        "round_updates": 50,
+        "heads_per_round": 18,
+        "tickets": [36, 18],
+        "controls": {"same_counts": "all", "reinit": [36], "reinit_longer": [18]},
+        "longer_learning_rates": [0.001, 0.003],
+        "variants": {
+            "random": {"scorer": "random", "round_updates": 0, "tickets": [18]},
+            "from_start": {"rewind_update": 0, "controls": {"reinit": "all"}},
+            "early": {"rewind_update": 40, "tickets": [36]},
+            "front": {"scope": "encoder", "tickets": [6]},
+        },
+    },
+    "ranked": {"scorers": ["michel"], "ways": ["one_shot", "rate_rewound"], "heads": [9], "updates": 33},
+    "subset": {"estimators": ["gumbel"], "heads": [9, 18]},
+}
+
+
+def test_every_lottery_has_its_rounds_its_tickets_and_only_the_controls_that_it_names():
+    plan = runs(parse(BEHNKE))
+    tickets = {name.removesuffix("-s1"): run for name, run in plan.items() if run.stage in ("train_ticket", "train_reinit")}
+    assert list(tickets) == [
+        *("ticket-36", "same_counts-36", "reinit-36", "ticket-18", "same_counts-18"),
+        *("reinit_longer-18-0.001", "reinit_longer-18-0.003", "random-ticket-18"),
+        *("from_start-ticket-36", "from_start-reinit-36", "from_start-ticket-18", "from_start-reinit-18"),
+        *("early-ticket-36", "front-ticket-6"),
+    ]
+    assert plan["baseline-s1"].settings["keep_updates"] == [40, 100]
+    assert tickets["random-ticket-18"].parents == ("baseline-s1", "random-round-03-s1")
+    assert tickets["same_counts-18"].settings["removal"] == {"select": "same_counts"}
+    assert {run.settings["target_heads"] for name, run in tickets.items() if "18" in name} == {18}
+    longer = tickets["reinit_longer-18-0.003"].settings["training"]
+    assert (longer["updates"], longer["learning_rate"]) == (1000 + 3 * 50, 0.003)
+    assert tickets["front-ticket-6"].setting == "6 of 24 encoder heads"
+    assert [run.settings.get("variant", "") for run in tickets.values()][-3:] == ["from_start", "early", "front"]
+
+
+def test_costs_are_those_of_each_way():
+    plan = runs(parse(BEHNKE))
+    expected = {
+        "random-round-01-s1": 0,
+        "round-01-s1": 50,
+        "ticket-18-s1": 900,
+        "from_start-ticket-18-s1": 1000,
+        "reinit_longer-18-0.001-s1": 1150,
+        "ranked-michel-one_shot-9-s1": 33,
+        "ranked-michel-rate_rewound-9-s1": 900,
+        "long-l0-all-18h-s1": 77,
+        "narrow-s1": 1000,
+    }
+    assert {name: updates(plan[name]) for name in expected} == expected
+
+
+def test_variants_of_l0_repeat_only_the_wishes():
+    names = [name for name, run in runs(parse(BEHNKE)).items() if run.method == "l0"]
+    assert names == ["l0-all-0-s1", "l0-all-0.02-s1", "l0-all-18h-s1", "long-l0-all-18h-s1"]
+
+
+def test_a_smaller_model_differs_from_the_baseline_in_its_own_keys():
+    plan = runs(parse(BEHNKE))
+    small, large = plan["narrow-s1"].settings["model"], plan["baseline-s1"].settings["model"]
+    assert {key for key in large if small[key] != large[key]} == {"feed_forward"}
+    assert not plan["narrow-s1"].has_all_heads
+
+
+def test_two_runs_of_one_name_are_refused():
+    corpora = {"random": {"data": {"target_language": "fr"}, "methods": ["lottery"], "lottery": {"variants": {}}}}
+    study = parse({**BEHNKE, "corpora": corpora})
+    with pytest.raises(UserError, match="two runs would be called random-"):
+        runs(study)
 
 
 def test_a_mixed_model_names_the_normaliser_of_each_attention_type():

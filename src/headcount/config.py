@@ -1,7 +1,7 @@
 """The settings of a study: one frozen model, the only reader of YAML, free of torch.
 
 Every key carries its description; `config.yaml`, the JSON schema and `docs/config.md` are generated from here and from
-`headcount.settings` (`headcount.configdoc`).
+`headcount.settings` and `headcount.methods` (`headcount.configdoc`).
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from headcount.errors import UserError
+from headcount.faults import faults
 from headcount.messages import describe
+from headcount.methods import L0, Entmax, Lottery, Ranked, Subset
 from headcount.settings import (
-    L0,
-    NORMALISERS,
     Data,
-    Entmax,
     Evaluation,
     Integers,
-    Lottery,
     Model,
     Relevance,
     Roles,
+    RunName,
     Section,
     Subword,
     Tracking,
@@ -46,7 +45,7 @@ class Study(Section):
 
     study: str = Field("default", pattern=f"^{NAME}$", description="name, also the folder in results/")
     seeds: Integers = Field((1,), min_length=1, description="every method is repeated for each seed")
-    methods: tuple[Literal["l0", "lottery", "entmax"], ...] = Field(
+    methods: tuple[Literal["l0", "lottery", "entmax", "ranked", "subset", "smaller"], ...] = Field(
         ("l0", "lottery", "entmax"), description="what is run beside the baseline"
     )
     analyses: tuple[Literal["roles", "relevance"], ...] = Field(
@@ -56,6 +55,11 @@ class Study(Section):
     corpora: dict[str, dict[str, Any]] = Field(
         {}, description="further corpora, each with runs of its own: name: {any keys of this file that differ for it}"
     )
+    smaller: dict[RunName, dict[str, Any]] = Field(
+        {},
+        description="dense models of the method smaller, which say what pruning heads is worth: name: {keys of the "
+        "section model that differ}",
+    )
     data: Data = Data()
     subword: Subword = Subword()
     model: Model = Model()
@@ -63,75 +67,18 @@ class Study(Section):
     l0: L0 = L0()
     lottery: Lottery = Lottery()
     entmax: Entmax = Entmax()
+    ranked: Ranked = Ranked()
+    subset: Subset = Subset()
     roles: Roles = Roles()
     relevance: Relevance = Relevance()
     evaluation: Evaluation = Evaluation()
     tracking: Tracking = Tracking()
 
     @model_validator(mode="after")
-    def _fit_together(self) -> Self:
-        faults = [*self._seed_faults(), *self._l0_faults(), *self._training_faults(), *self._normaliser_faults()]
-        if "lottery" in self.methods:
-            faults += self._lottery_faults()
-        if self.roles.removal and "roles" not in self.analyses:
-            faults.append(
-                "roles.removal: needs the analysis `roles`, which says what the heads are; add it to analyses"
-            )
-        faults += self._corpora_faults()
-        files = self.data.files
-        if self.data.source == "files" and bool(files.tsv) == bool(files.source and files.target):
-            faults.append("data.files: give either tsv, or source and target")
-        if faults:
-            raise ValueError("\n".join(faults))
+    def _fits_together(self) -> Self:
+        if found := [*faults(self), *self._corpora_faults()]:
+            raise ValueError("\n".join(found))
         return self
-
-    def _seed_faults(self) -> Iterator[str]:
-        if len(set(self.seeds)) < len(self.seeds):
-            yield f"seeds: {list(self.seeds)} names a seed twice"
-
-    @property
-    def corpus(self) -> str:
-        """The name of the main corpus, its two languages."""
-        return f"{self.data.source_language}-{self.data.target_language}"
-
-    @property
-    def needs_parser(self) -> bool:
-        """Whether trees are asked of the parser: the analysis needs them, none are given, and it knows the language."""
-        given = bool(self.roles.trees) or self.data.source == "synthetic"
-        return "roles" in self.analyses and not given and parses(self.roles.parser, self.data.source_language)
-
-    def _heads(self) -> dict[str, int]:
-        """Heads that each L0 scope gates."""
-        model = self.model
-        encoder = model.layers_encoder * model.heads
-        return {"encoder": encoder, "all": encoder + 2 * model.layers_decoder * model.heads}
-
-    def _l0_faults(self) -> Iterator[str]:
-        for scope in self.l0.scopes:
-            heads = self._heads()[scope]
-            listed = {name: getattr(self.l0, f"{name}_{scope}") for name in ("penalties", "target_heads")}
-            for name, values in listed.items():
-                if any(value < 0 for value in values):
-                    yield f"l0.{name}_{scope}: {list(values)} must not be negative"
-                if len(set(values)) < len(values):
-                    yield f"l0.{name}_{scope}: {list(values)} names a value twice"
-            if any(not 1 <= value <= heads for value in listed["target_heads"]):
-                yield f"l0.target_heads_{scope}: {list(listed['target_heads'])} must be from 1 to {heads} heads"
-            for name in ("scratch", "random"):
-                twins = getattr(self.l0, f"{name}_{scope}")
-                if strange := [value for value in twins if value not in {0.0, *listed["penalties"]}]:
-                    yield f"l0.{name}_{scope}: {strange} is no value of l0.penalties_{scope}"
-
-    def _normaliser_faults(self) -> Iterator[str]:
-        trained = ("softmax", *self.entmax.normalisers, *self.entmax.mixed)
-        if clash := set(self.entmax.mixed) & {*NORMALISERS, "baseline", "lookup"}:
-            yield f"entmax.mixed: {', '.join(sorted(clash))} is taken; give the model another name"
-        for section in ("l0", "lottery"):
-            for name in getattr(self, section).normalisers:
-                if name not in trained:
-                    yield f"{section}.normalisers: {name!r} is not trained; allowed: {', '.join(trained)}"
-                elif name != "softmax" and section in self.methods and "entmax" not in self.methods:
-                    yield f"{section}.normalisers: {name!r} needs the method entmax; add it to methods"
 
     def _corpora_faults(self) -> Iterator[str]:
         for name in self.corpora:
@@ -143,26 +90,23 @@ class Study(Section):
             except UserError as error:
                 yield from (f"corpora.{name}.{line}" for line in str(error).splitlines())
 
-    def _training_faults(self) -> Iterator[str]:
-        training = self.training
-        if training.warmup_updates > training.updates:
-            yield f"training.warmup_updates: {training.warmup_updates} exceeds training.updates {training.updates}"
+    @property
+    def corpus(self) -> str:
+        """The name of the main corpus, its two languages."""
+        return f"{self.data.source_language}-{self.data.target_language}"
 
-    def _lottery_faults(self) -> Iterator[str]:
-        lottery, updates = self.lottery, self.training.updates
-        if lottery.rewind_update + lottery.round_updates > updates:
-            yield (
-                f"lottery.rewind_update: {lottery.rewind_update} plus round_updates {lottery.round_updates} "
-                f"exceeds training.updates {updates}"
-            )
-        total = self._heads()["all"]
-        reached = list(range(total - lottery.heads_per_round, 0, -lottery.heads_per_round))
-        for kept in lottery.tickets:
-            if kept not in reached:
-                yield (
-                    f"lottery.tickets: {kept} of {total} heads is not reached by rounds of "
-                    f"{lottery.heads_per_round}; allowed: {', '.join(map(str, reached))}"
-                )
+    @property
+    def heads(self) -> dict[str, int]:
+        """Heads of each scope before anything is removed."""
+        model = self.model
+        encoder = model.layers_encoder * model.heads
+        return {"encoder": encoder, "all": encoder + 2 * model.layers_decoder * model.heads}
+
+    @property
+    def needs_parser(self) -> bool:
+        """Whether trees are asked of the parser: the analysis needs them, none are given, and it knows the language."""
+        given = bool(self.roles.trees) or self.data.source == "synthetic"
+        return "roles" in self.analyses and not given and parses(self.roles.parser, self.data.source_language)
 
 
 def studies(study: Study) -> dict[str, Study]:

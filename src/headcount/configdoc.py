@@ -13,7 +13,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from headcount.config import Study
-from headcount.settings import NORMALISERS, SCORERS, SOURCES
+from headcount.methods import NORMALISERS, SCORERS
+from headcount.settings import SOURCES
 
 WIDTH = 110
 
@@ -31,7 +32,7 @@ def default_yaml() -> str:
     """Render the default study: every key present, each with its meaning."""
     head = [
         "# yaml-language-server: $schema=workflow/config.schema.json",
-        "# The default study. Every key is here; `make config` writes this file from src/headcount/settings.py.",
+        "# The default study. Every key is here; `make config` writes this file from the settings in src/headcount.",
         "# Change values here, or keep an override of a few keys beside it: snakemake --configfile configs/mine.yaml",
         "",
     ]
@@ -72,8 +73,9 @@ def reference() -> str:
     lines = [
         "# Config reference",
         "",
-        "Generated from `src/headcount/settings.py` by `make config`. Values may be changed in `config.yaml` or in an",
-        "override file: `snakemake --configfile configs/mine.yaml`, where mappings are merged and lists are replaced.",
+        "Generated from `src/headcount/settings.py` and `src/headcount/methods.py` by `make config`. Values may be",
+        "changed in `config.yaml` or in an override file: `snakemake --configfile configs/mine.yaml`, where mappings",
+        "are merged and lists are replaced.",
         "Threads, memory and partitions belong to the profiles (`profiles/`), not here.",
         "",
     ]

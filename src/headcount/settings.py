@@ -1,4 +1,4 @@
-"""The sections of the settings: every key with its meaning, unit and source; frozen, free of torch."""
+"""The sections of the settings but those of the methods: every key with its meaning, unit and source; free of torch."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloa
 from headcount.registry import names
 from headcount.vocabulary import TOKENIZER
 
-NORMALISERS = names("model.normalise")
-SCORERS = names("pruning.scorers")
 SOURCES = names("data.sources")
 TOKENIZERS = ("none", "zh", "13a", "intl", "char", "ja-mecab", "ko-mecab", "spm", "flores101", "flores200", "spBLEU-1K")
 """What sacreBLEU knows; importing it to ask would slow down every command."""
@@ -22,7 +20,9 @@ def _from_text(value: Any) -> Any:
     return yaml.safe_load(value) if isinstance(value, str) else value
 
 
-def _one_of(allowed: tuple[str, ...], what: str) -> Any:
+def one_of(allowed: tuple[str, ...], what: str) -> Any:
+    """Return the check that a value is one of the `allowed`, which are named if it is not."""
+
     def check(value: Any) -> Any:
         if value not in allowed:
             raise ValueError(f"unknown {what}; allowed: {', '.join(allowed)}")
@@ -34,11 +34,8 @@ def _one_of(allowed: tuple[str, ...], what: str) -> Any:
 Probability = Annotated[float, Field(ge=0.0, lt=1.0)]
 Integers = Annotated[tuple[int, ...], BeforeValidator(_from_text)]
 Numbers = Annotated[tuple[float, ...], BeforeValidator(_from_text)]
-Normaliser = Annotated[str, _one_of(NORMALISERS, "normaliser")]
-Scorer = Annotated[str, _one_of(SCORERS, "scorer")]
-Source = Annotated[str, _one_of(SOURCES, "corpus source")]
-Tokenizer = Annotated[str, _one_of(TOKENIZERS, "sacreBLEU tokenizer")]
-Scope = Literal["encoder", "all"]
+Source = Annotated[str, one_of(SOURCES, "corpus source")]
+Tokenizer = Annotated[str, one_of(TOKENIZERS, "sacreBLEU tokenizer")]
 RunName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 
 
@@ -122,6 +119,11 @@ class Data(Section):
         "dev and test do not change; 0 takes all",
     )
     split_seed: int = Field(1, description="seed of the split; sentences sharing a side stay in one part")
+    teacher: str = Field(
+        "",
+        description="whose translations replace the training targets: another corpus of the study, whose baseline of "
+        "its first seed translates, or apertium, a rule-based system (en to es); empty: nobody's",
+    )
 
 
 class Subword(Section):
@@ -186,107 +188,6 @@ class Training(Section):
     )
 
 
-class L0(Section):
-    """Hard-Concrete gates on the heads of a trained model (voita2019 section 6)."""
-
-    scopes: tuple[Scope, ...] = Field(
-        ("encoder", "all"),
-        description="encoder: decoder frozen, as in the paper's 6.2; all: every attention, 6.3",
-    )
-    penalties_encoder: Numbers = Field(
-        (0.0, 0.003, 0.006, 0.01, 0.03, 0.1),
-        description="lambda of the encoder scope; 0 is the control and always trained",
-    )
-    penalties_all: Numbers = Field((0.0, 0.01, 0.03, 0.1), description="lambda of the scope all; 0 is the control")
-    target_heads_encoder: Integers = Field(
-        (), description="further runs that find the lambda which leaves so many encoder heads"
-    )
-    target_heads_all: Integers = Field((), description="the same for all attention types together")
-    target_penalty: PositiveFloat = Field(0.01, description="lambda at which such a search starts")
-    normalisers: tuple[Normaliser, ...] = Field(
-        ("softmax",), description="models whose heads are gated; others than softmax are in entmax.normalisers"
-    )
-    scratch_encoder: Numbers = Field(
-        (), description="lambda whose heads are also trained from scratch, a control with the full budget"
-    )
-    scratch_all: Numbers = Field((), description="the same for the scope all (voita2019 table 2)")
-    random_encoder: Numbers = Field(
-        (), description="lambda beside which as many random heads are removed and the rest fine-tuned alike"
-    )
-    random_all: Numbers = Field((), description="the same for the scope all, as many heads of each attention type")
-    updates: PositiveInt = Field(400, description="fine-tuning updates (not stated in the paper)")
-    learning_rate: PositiveFloat = Field(4e-4, description="of the weights, constant (not stated in the paper)")
-    gate_learning_rate: PositiveFloat = Field(
-        0.03, description="of log alpha (the authors' code uses the weights' rate)"
-    )
-    initial_log_alpha: float = Field(
-        2.5, description="gates start open; 0 is the centre of the authors' initialisation"
-    )
-    initial_spread: float = Field(
-        0.0, ge=0.0, description="half the width of uniform noise around it; the authors' code has 0.612 (8 heads)"
-    )
-    settled_updates: int = Field(
-        0, ge=0, description="stop when P(0) or P(1) of every gate was above 0.95 for so many updates; 0 never"
-    )
-    gates_at_test: Literal["binary", "soft"] = Field(
-        "binary", description="binary: open where log alpha > 0 (footnote 7); soft: factors, as in the authors' code"
-    )
-    temperature: PositiveFloat = Field(0.33, description="tau of the Hard Concrete distribution")
-    stretch_low: float = Field(-0.1, lt=0.0, description="gamma")
-    stretch_high: float = Field(1.1, gt=1.0, description="zeta")
-
-
-class Lottery(Section):
-    """Iterative head pruning early in training with rewinding (behnke2020, late rewinding)."""
-
-    rewind_update: PositiveInt = Field(
-        260, description="x: survivors return to the baseline's checkpoint at this update"
-    )
-    round_updates: PositiveInt = Field(120, description="y: updates between the rewind and the ranking")
-    heads_per_round: PositiveInt = Field(9, description="n: heads removed each round, of all attention types together")
-    ranking: Literal["global", "per_type"] = Field(
-        "global", description="rank all heads together, or remove the same share of each attention type"
-    )
-    scorer: Scorer = Field("confidence", description="head score, a file of src/headcount/pruning/scorers/")
-    tickets: Integers = Field((36, 18), description="heads kept by the tickets that are trained to the full budget")
-    reinitialised: bool = Field(True, description="also train each ticket's structure from a new initialisation")
-    normalisers: tuple[Normaliser, ...] = Field(
-        ("softmax",), description="models that draw tickets; others than softmax are in entmax.normalisers"
-    )
-
-
-class ByType(Section):
-    """The normaliser of each attention type."""
-
-    encoder: Normaliser = Field("softmax", description="encoder self-attention")
-    decoder_self: Normaliser = Field("softmax", description="decoder self-attention")
-    decoder_cross: Normaliser = Field("softmax", description="decoder attention to the source")
-
-
-class Alpha(Section):
-    """Alpha of the entmax family: 1 is softmax, 2 is sparsemax."""
-
-    mean: float = Field(0.0, description="of a at the start; alpha = 1 + sigmoid(a)")
-    sd: float = Field(1.0, ge=0.0, description="of a at the start, one draw for each alpha")
-    lowest: float = Field(
-        1.0, ge=1.0, lt=2.0, description="a learned alpha is clamped here; the authors' code has 1.01"
-    )
-    fixed: float = Field(1.25, ge=1.0, le=2.0, description="of the normaliser entmax_fixed")
-
-
-class Entmax(Section):
-    """Sparse attention trained from scratch (correia2019)."""
-
-    normalisers: tuple[Normaliser, ...] = Field(
-        ("entmax15", "entmax_alpha"),
-        description="files of src/headcount/model/normalise/; softmax is the baseline",
-    )
-    mixed: dict[RunName, ByType] = Field(
-        {}, description="further models, name: {encoder: a, decoder_self: b, decoder_cross: c} with their normalisers"
-    )
-    alpha: Alpha = Alpha()
-
-
 class Roles(Section):
     """What counts as a positional, syntactic or rare-word head (voita2019 section 5), measured on the dev set."""
 
@@ -336,6 +237,12 @@ class Evaluation(Section):
     bootstrap_samples: PositiveInt = Field(1000, description="paired bootstrap against the seed's baseline")
     bleu_tokenizer: Tokenizer = Field(
         TOKENIZER, description="sacreBLEU tokenizer; ja-mecab or char for Japanese targets"
+    )
+    speed_beams: Integers = Field(
+        (4,), min_length=1, description="beam sizes that are timed; tables of runs show the first"
+    )
+    speed_batches: Integers = Field(
+        (100,), min_length=1, description="sentences decoded together that are timed; tables of runs show the first"
     )
     speed_sentences: PositiveInt = Field(200, description="test sentences used to time dense against removed")
     speed_repeats: PositiveInt = Field(5, description="interleaved repetitions of each timing")

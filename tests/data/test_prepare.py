@@ -12,6 +12,7 @@ from headcount.config import Study, parse
 from headcount.data.encoded import Encoded
 from headcount.data.prepare import Layout, prepare
 from headcount.data.subword import Subword
+from headcount.data.teacher import Translations
 from headcount.data.text import read_lines
 from headcount.errors import UserError
 
@@ -167,3 +168,37 @@ def test_a_failed_preparation_leaves_no_manifest_and_no_stale_trees(tmp_path: Pa
     assert manifest["split"]["train"]["pairs"] == 10
     assert not layout.text("train", "conllu").exists()
     assert not [path for path in layout.out.rglob("*") if path.name.endswith(".partial")]
+
+
+def test_a_student_learns_from_translations_and_is_tested_on_people(tmp_path: Path) -> None:
+    teacher, student = Layout(tmp_path / "teacher"), Layout(tmp_path / "student")
+    whole = prepare(study(SYNTHETIC), teacher.out)
+    sources = read_lines(teacher.text("train", "source"))
+    translations = ["" if line == 3 else f"{text.upper()}." for line, text in enumerate(sources)]
+    made = Translations("baseline-s1", 4, teacher.text("train", "source"), tmp_path / "teacher.target")
+    made.targets.write_text("".join(f"{text}\n" for text in translations), encoding="utf-8")
+    manifest = prepare(study({**SYNTHETIC, "teacher": "human"}), student.out, made)
+    for part in ("dev", "test"):
+        for side in ("source", "target", "conllu", "alignments"):
+            assert student.text(part, side).read_bytes() == teacher.text(part, side).read_bytes()
+    del sources[3], translations[3]
+    assert read_lines(student.text("train", "source")) == sources
+    assert read_lines(student.text("train", "target")) == translations
+    assert not student.text("train", "alignments").exists()
+    assert student.text("train", "conllu").read_text(encoding="utf-8").count("# text") == len(sources)
+    encoded, subword = Encoded.load(student.encoded("train")), Subword(student.subword)
+    assert [encoded.target(i).tolist() for i in range(len(encoded))] == subword.encode(translations)
+    assert set(read_lines(student.lookup)) <= set(translations)
+    assert manifest["teacher"]["run"] == "baseline-s1"
+    assert (
+        manifest["teacher"]["sentences"] == whole["split"]["train"]["pairs"] == manifest["split"]["train"]["pairs"] + 1
+    )
+    assert manifest["dropped"] == {"empty translation by the teacher (data.teacher)": 1}
+    assert manifest["corpus_sha256"] == whole["corpus_sha256"]
+    assert "teacher" not in whole
+
+
+def test_a_student_without_its_teacher_is_not_prepared(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"data\.teacher: no translations by 'human'"):
+        prepare(study({**SYNTHETIC, "teacher": "human"}), tmp_path)
+    assert not Layout(tmp_path).manifest.exists()

@@ -28,6 +28,9 @@ def baseline(tmp_path_factory):
     return read(folder / "checkpoints" / f"update-{REWIND:06d}.pt")
 
 
+CHOICE = {"ranking": "global", "least_per_layer": 0, "scope": "all"}
+
+
 def surviving(name, tensor, kept):
     """Cut the surviving heads out of a dense tensor, written apart from the surgery that is tested."""
     for kind, pattern in ATTENTION_NAMES.items():
@@ -90,6 +93,29 @@ def test_a_rewind_without_removal_goes_on_as_the_baseline_did(baseline, tmp_path
         assert torch.equal(model.state_dict()[name], value), name
 
 
+def test_fresh_moments_are_zeros_of_the_same_weights(baseline):
+    kept = without(FULL, GONE, 4)
+    _, rewound = rewind(baseline, small.config(dropout=0.1), kept)
+    _, fresh = rewind(baseline, small.config(dropout=0.1), kept, moments="fresh")
+    assert fresh["steps"] == 0
+    assert (fresh["update"], fresh["position"]) == (REWIND, baseline["position"])
+    assert all(torch.equal(fresh["model"][name], value) for name, value in rewound["model"].items())
+    for moment, values in fresh["moments"].items():
+        assert values.keys() == rewound["moments"][moment].keys()
+        assert all(not value.any() for value in values.values())
+        assert any(value.any() for value in rewound["moments"][moment].values())
+
+
+def test_a_restarted_schedule_counts_from_0_and_goes_on_in_the_data(baseline, tmp_path):
+    model, start = rewind(baseline, small.config(dropout=0.1), FULL, schedule="restarted")
+    assert (start["update"], start["position"]) == (0, baseline["position"])
+    small.fit(model, tmp_path, updates=20, start=start)
+    lines = [json.loads(line) for line in (tmp_path / "journal.jsonl").read_text().splitlines()]
+    peak = max(line["learning_rate"] for line in lines if "learning_rate" in line)
+    assert lines[-1]["update"] == 20
+    assert peak == pytest.approx(1e-2)  # of an optimiser that warms up over 20 updates
+
+
 @pytest.mark.parametrize("normaliser", ["entmax_alpha", "entmax_alpha_layer", "entmax_alpha_model"])
 def test_alpha_and_its_moments_survive_a_rewind(normaliser, tmp_path):
     options = {"dropout": 0.1, "normalisers": dict.fromkeys(ATTENTION_TYPES, normaliser)}
@@ -121,7 +147,7 @@ def test_a_chain_of_rounds_removes_heads_until_none_are_left(baseline, tmp_path,
         model, start = rewind(baseline, small.config(dropout=0.1), kept)
         small.fit(model, tmp_path / str(number), updates=REWIND + 2, start=start)
         state = {name: value.clone() for name, value in model.state_dict().items()}
-        decided = prune(model, small.corpus(), scorer="confidence", heads_per_round=4, ranking="global", seed=1)
+        decided = prune(model, small.corpus(), scorer="confidence", **CHOICE, heads_per_round=4, seed=1)
         assert all(torch.equal(state[name], value) for name, value in model.state_dict().items())
         assert set(flat(kept)) - set(decided.removed) == set(flat(decided.kept))
         assert {kind: [len(layer) for layer in rows] for kind, rows in decided.scores.items()} == {
@@ -136,7 +162,7 @@ def test_a_chain_of_rounds_removes_heads_until_none_are_left(baseline, tmp_path,
     assert total(kept) == 0
     assert "the decoder no longer sees the source" in caplog.text
     with pytest.raises(UserError, match="cannot be removed"):
-        prune(model, small.corpus(), scorer="confidence", heads_per_round=5, ranking="global", seed=1)
+        prune(model, small.corpus(), scorer="confidence", **CHOICE, heads_per_round=5, seed=1)
 
 
 def test_a_ticket_without_heads_in_a_layer_is_saved_loaded_and_translates(baseline, tmp_path):
@@ -156,11 +182,11 @@ def test_a_ticket_without_heads_in_a_layer_is_saved_loaded_and_translates(baseli
 
 def test_per_type_rounds_take_the_same_share_of_each_type():
     model = small.make_model()
-    decided = prune(model, small.corpus(), scorer="random", heads_per_round=6, ranking="per_type", seed=1)
+    decided = prune(model, small.corpus(), scorer="random", heads_per_round=6, seed=1, **{**CHOICE, "ranking": "per_type"})
     assert count(decided.kept) == dict.fromkeys(ATTENTION_TYPES, 2)
     assert np.allclose(decided.scores["encoder"][0], decided.to_dict()["scores"]["encoder"][0])
 
 
 def test_an_unknown_scorer_is_refused_with_the_nearest_name():
     with pytest.raises(UserError, match="did you mean 'confidence'"):
-        prune(small.make_model(), small.corpus(), scorer="confidance", heads_per_round=1, ranking="global", seed=1)
+        prune(small.make_model(), small.corpus(), scorer="confidance", **CHOICE, heads_per_round=1, seed=1)

@@ -169,7 +169,7 @@ def test_models_have_the_heads_that_their_method_left(finished: Path):
 
 
 def test_the_methods_of_a_seed_start_from_the_same_weights_and_the_control_does_not(finished: Path, data: Path):
-    start = torch.load(finished / "baseline-s1" / "rewind.pt", weights_only=True)
+    start = torch.load(finished / "baseline-s1" / "rewind-000010.pt", weights_only=True)
     assert start["update"] == 10
     ticket = weights.load(finished / "ticket-4-s1", torch.device("cpu"))
     reinit = weights.load(finished / "reinit-4-s1", torch.device("cpu"))

@@ -22,11 +22,11 @@ except ImportError as error:
 
 try:
     SETTINGS = headcount.config.parse(config)
+    PLAN = headcount.plan.runs(SETTINGS)
 except headcount.errors.UserError as error:
     raise WorkflowError(f"the configuration has faults:\n{error}") from None
 
 CORPORA = headcount.config.studies(SETTINGS)  # the complete settings of each corpus by its name, the main one first
-PLAN = headcount.plan.runs(SETTINGS)
 STUDY = f"results/{SETTINGS.study}"
 RUNS, TABLES, FIGURES, LOGS = (f"{STUDY}/{name}" for name in ("runs", "tables", "figures", "logs"))
 DATA = f"{STUDY}/data/{{corpus}}"
@@ -160,7 +160,7 @@ def training_inputs(wildcards):
         if parent.stage == "lottery_round":
             names = ["heads.json"]
         elif parent.has_all_heads:
-            names.append("model.safetensors")  # rewind.pt, which rounds and tickets start from, is written beside it
+            names.append("model.safetensors")  # rewind-*.pt, which rounds and tickets start from, are written beside it
         if run.method in ("named", "unnamed"):
             names.append("roles.json")
         files += [f"{RUNS}/{parent.run}/{name}" for name in names]
@@ -170,23 +170,26 @@ def training_inputs(wildcards):
 STAGE_CODE = {
     "train_baseline": ("stages.begin.scratch",),
     "train_entmax": ("stages.begin.scratch",),
+    "train_smaller": ("stages.begin.scratch",),
     "train_reinit": ("stages.begin.scratch",),
     "train_ticket": ("stages.begin.ticket",),
-    "lottery_round": (
-        "stages.begin.lottery_round",
-        f"pruning.scorers.{SETTINGS.lottery.scorer}",
-    ),
+    "lottery_round": ("stages.begin.lottery_round",),
     "finetune_l0": ("stages.begin.l0",),
     "train_scratch": ("stages.begin.scratch",),
     "finetune_removed": ("stages.begin.removed",),
+    "finetune_ranked": ("stages.begin.ranked",),
+    "finetune_subset": ("stages.begin.subset",),
 }
 
 
 def stage_code(wildcards):
-    """Return the fingerprint of the code behind the run's stage, its normalisers included."""
+    """Return the fingerprint of the code behind the run's stage, its normalisers and head score included."""
     run = PLAN[wildcards.run]
     normalisers = set(run.settings.get("model", {}).get("normalisers", {}).values())
     plugins = [f"model.normalise.{name}" for name in sorted(normalisers)]
+    scored = run.settings.get("lottery") or run.settings.get("ranked") or {}
+    if "scorer" in scored:
+        plugins.append(f"pruning.scorers.{scored['scorer']}")
     return code("stages.train", *STAGE_CODE[run.stage], *plugins)
 
 

@@ -1,6 +1,63 @@
+# The corpora: prepared from their source; the training targets of a taught corpus are its teacher's translations.
+
+# The run that translates for a taught corpus: the baseline of the teacher's first seed.
+TEACHERS = {
+    corpus: next(run for run in PLAN.values() if (run.corpus, run.stage) == (taught.data.teacher, "train_baseline"))
+    for corpus, taught in CORPORA.items()
+    if taught.data.teacher in CORPORA
+}
+TRANSLATIONS = {
+    corpus: {
+        "run": run.run,
+        "beam": own(run).evaluation.beam,
+        "sources": f"{DATA}/corpus/train.source".format(corpus=run.corpus),
+        "targets": f"{DATA}/teacher.target".format(corpus=corpus),
+    }
+    for corpus, run in TEACHERS.items()
+}
+
+
+rule teach:
+    input:
+        weights=lambda wildcards: f"{RUNS}/{TEACHERS[wildcards.corpus].run}/model.safetensors",
+        shape=lambda wildcards: f"{RUNS}/{TEACHERS[wildcards.corpus].run}/model.json",
+        subword=lambda wildcards: of_corpus("subword.model")(TEACHERS[wildcards.corpus]),
+        text=lambda wildcards: TRANSLATIONS[wildcards.corpus]["sources"],
+    output:
+        translations=f"{DATA}/teacher.target",
+    log:
+        f"{LOGS}/teach/{{corpus}}.log",
+    benchmark:
+        f"{LOGS}/teach/{{corpus}}.benchmark.tsv"
+    wildcard_constraints:
+        corpus=one_of(TEACHERS),
+    priority: 110  # like the preparation of other corpora
+    conda:
+        "../../envs/core.yaml"
+    threads: 1
+    params:
+        beam=lambda wildcards: TRANSLATIONS[wildcards.corpus]["beam"],
+        length_penalty=lambda wildcards: own(TEACHERS[wildcards.corpus]).evaluation.length_penalty,
+        length_ratio=lambda wildcards: own(TEACHERS[wildcards.corpus]).evaluation.length_ratio,
+        length_extra=lambda wildcards: own(TEACHERS[wildcards.corpus]).evaluation.length_extra,
+        sentences_per_batch=lambda wildcards: own(TEACHERS[wildcards.corpus]).evaluation.sentences_per_batch,
+        code=code("stages.translate"),
+        folder=lambda wildcards: folder(TEACHERS[wildcards.corpus]),
+    message:
+        "teach: {wildcards.corpus}: training sources translated by the teacher"
+    shell:
+        "python -m headcount translate --model {params.folder} --subword {input.subword} --beam {params.beam}"
+        " --length-penalty {params.length_penalty} --length-ratio {params.length_ratio}"
+        " --length-extra {params.length_extra} --sentences-per-batch {params.sentences_per_batch}"
+        " {input.text} {output.translations} > {log} 2>&1"
+
+
 rule prepare:
     input:
         text_files,
+        taught=lambda wildcards: [
+            path for key, path in TRANSLATIONS.get(wildcards.corpus, {}).items() if key in ("sources", "targets")
+        ],
     output:
         manifest=report(
             f"{DATA}/manifest.json",
@@ -31,7 +88,10 @@ rule prepare:
         settings=lambda wildcards: headcount.plan.data_settings(own(wildcards)),
         code=lambda wildcards: code("data.prepare", f"data.sources.{own(wildcards).data.source}"),
         folder=lambda wildcards: DATA.format(corpus=wildcards.corpus),
+        teacher=lambda wildcards: (
+            f"--teacher {json.dumps(TRANSLATIONS[wildcards.corpus])!r}" if wildcards.corpus in TRANSLATIONS else ""
+        ),
     message:
         "prepare: {wildcards.corpus}: corpus, split, subword model"
     shell:
-        "python -m headcount prepare --settings {params.settings:q} --out {params.folder} > {log} 2>&1"
+        "python -m headcount prepare --settings {params.settings:q} --out {params.folder} {params.teacher} > {log} 2>&1"

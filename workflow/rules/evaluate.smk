@@ -99,21 +99,20 @@ rule speed:
         "../../envs/core.yaml"
     threads: 1
     params:
-        beam=lambda wildcards: own(wildcards).evaluation.beam,
+        beams=lambda wildcards: [f"--beam {size}" for size in own(wildcards).evaluation.speed_beams],
+        batches=lambda wildcards: [f"--sentences-per-batch {size}" for size in own(wildcards).evaluation.speed_batches],
         length_penalty=lambda wildcards: own(wildcards).evaluation.length_penalty,
         length_ratio=lambda wildcards: own(wildcards).evaluation.length_ratio,
         length_extra=lambda wildcards: own(wildcards).evaluation.length_extra,
-        sentences_per_batch=lambda wildcards: own(wildcards).evaluation.sentences_per_batch,
         sentences=lambda wildcards: own(wildcards).evaluation.speed_sentences,
         repeats=lambda wildcards: own(wildcards).evaluation.speed_repeats,
         code=code("stages.speed"),
         runs=lambda wildcards: RUNS,
         names=models_of_seed,
     message:
-        "speed: dense against removed, same sentences, {wildcards.corpus}, seed {wildcards.seed}"
+        "speed: dense against removed, same search, {wildcards.corpus}, seed {wildcards.seed}"
     shell:
-        "python -m headcount speed --subword {input.subword} --text {input.text} --beam {params.beam}"
+        "python -m headcount speed --subword {input.subword} --text {input.text} {params.beams} {params.batches}"
         " --length-penalty {params.length_penalty} --length-ratio {params.length_ratio}"
-        " --length-extra {params.length_extra} --sentences-per-batch {params.sentences_per_batch}"
-        " --sentences {params.sentences} --repeats {params.repeats} --runs {params.runs} --out {output.speed}"
-        " {params.names} > {log} 2>&1"
+        " --length-extra {params.length_extra} --sentences {params.sentences} --repeats {params.repeats}"
+        " --runs {params.runs} --out {output.speed} {params.names} > {log} 2>&1"

@@ -64,3 +64,25 @@ use rule train_baseline as finetune_removed with:
     priority: 20
     message:
         "finetune_removed: {wildcards.run}"
+
+
+use rule train_baseline as finetune_ranked with:
+    output:
+        weights=f"{RUNS}/{{run}}/model.safetensors",
+        shape=f"{RUNS}/{{run}}/model.json",
+    wildcard_constraints:
+        run=stage("finetune_ranked"),
+    priority: 25
+    message:
+        "finetune_ranked: {wildcards.run}"
+
+
+use rule train_baseline as finetune_subset with:
+    output:
+        weights=f"{RUNS}/{{run}}/model.safetensors",
+        shape=f"{RUNS}/{{run}}/model.json",
+    wildcard_constraints:
+        run=stage("finetune_subset"),
+    priority: 28
+    message:
+        "finetune_subset: {wildcards.run}"

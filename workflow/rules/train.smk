@@ -39,3 +39,14 @@ use rule train_baseline as train_entmax with:
     priority: 40
     message:
         "train_entmax: {wildcards.run}"
+
+
+use rule train_baseline as train_smaller with:
+    output:
+        weights=f"{RUNS}/{{run}}/model.safetensors",
+        shape=f"{RUNS}/{{run}}/model.json",
+    wildcard_constraints:
+        run=stage("train_smaller"),
+    priority: 35
+    message:
+        "train_smaller: {wildcards.run}"

@@ -19,11 +19,19 @@ DataFolder = Annotated[Path, typer.Option("--data", help="folder of the prepared
 
 
 @app.command()
-def prepare(settings: Settings, out: Out) -> None:
+def prepare(
+    settings: Settings,
+    out: Out,
+    teacher: Annotated[
+        str, typer.Option(help="run, beam, sources and targets as JSON: translations that replace the training targets")
+    ] = "",
+) -> None:
     """Read the corpus, clean and split it, train the subword model, encode everything."""
     from headcount.data.prepare import prepare as prepare_corpus
+    from headcount.data.teacher import Translations
 
-    prepare_corpus(config.parse(json.loads(settings)), out)
+    translations = Translations.from_json(teacher) if teacher else None
+    prepare_corpus(config.parse(json.loads(settings)), out, translations)
 
 
 @app.command()
@@ -161,13 +169,15 @@ def speed(
     out: Out,
     sentences: Annotated[int, typer.Option()],
     repeats: Annotated[int, typer.Option()],
-    beam: Annotated[int, typer.Option()],
+    beams: Annotated[list[int], typer.Option("--beam", min=1, help="given once for each beam size")],
+    batches: Annotated[
+        list[int], typer.Option("--sentences-per-batch", min=1, help="given once for each size of a batch")
+    ],
     length_penalty: Annotated[float, typer.Option()],
     length_ratio: Annotated[float, typer.Option()],
     length_extra: Annotated[int, typer.Option()],
-    sentences_per_batch: Annotated[int, typer.Option()],
 ) -> None:
-    """Time dense against removed on the same sentences, and prove that removing equals masking."""
+    """Time dense against removed along the same search, and prove that removing equals masking."""
     from headcount.stages.speed import speed as time_models
 
     time_models(
@@ -178,11 +188,11 @@ def speed(
         text=text,
         sentences=sentences,
         repeats=repeats,
-        beam=beam,
+        beams=beams,
+        batches=batches,
         length_penalty=length_penalty,
         length_ratio=length_ratio,
         length_extra=length_extra,
-        sentences_per_batch=sentences_per_batch,
     )
 
 

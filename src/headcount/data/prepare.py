@@ -21,6 +21,7 @@ from headcount.data.lookup import lookup
 from headcount.data.packing import pack, useful_share
 from headcount.data.split import PARTS, split
 from headcount.data.subword import Subword, round_trip, train_subword
+from headcount.data.teacher import Translations, teach
 from headcount.data.text import EXAMPLES, Pairs
 from headcount.errors import UserError
 from headcount.files import atomic_write
@@ -66,13 +67,15 @@ class Layout:
         return self.out / "manifest.json"
 
 
-def prepare(study: Study, out: Path) -> dict[str, Any]:
+def prepare(study: Study, out: Path, translations: Translations | None = None) -> dict[str, Any]:
     """Read, clean, split and encode the corpus of a study into the folder `out`; return the manifest.
 
     Every file appears whole or not at all, the manifest last. Equal settings and text give equal bytes.
+    `translations` are those of the training sources where `data.teacher` names a corpus.
 
     Raises:
-        UserError: the source cannot be read, too few pairs are left, or the subword size is out of reach.
+        UserError: the source cannot be read, too few pairs are left, the teacher's translations do not fit, or the
+            subword size is out of reach.
 
     """
     layout = Layout(out)
@@ -86,6 +89,10 @@ def prepare(study: Study, out: Path) -> dict[str, Any]:
         for index in unused:
             pairs.drops.add(reason, pairs.rows[index])
     parts = {part: pairs.select(cut.parts[part]) for part in PARTS}
+    taught: dict[str, Any] = {}
+    if settings.teacher:
+        parts["train"], taught["teacher"] = teach(parts["train"], settings, translations)
+        LOG.info("training targets are translations: %s", taught["teacher"])
     for part in PARTS:
         _write_texts(layout, part, parts[part])
     train, test = parts["train"], parts["test"]
@@ -107,6 +114,7 @@ def prepare(study: Study, out: Path) -> dict[str, Any]:
         "dropped": pairs.dropped,
         "dropped_examples": pairs.examples,
         "cleaned": dict(pairs.notes),
+        **taught,
         "split": {
             "seed": settings.split_seed,
             "components": cut.components,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import torch
+
 from headcount.data.encoded import Encoded
 from headcount.heads import Head, Heads, without
 from headcount.model.shape import ModelConfig
@@ -42,7 +44,9 @@ def prune(
     *,
     scorer: str,
     heads_per_round: int,
-    ranking: Literal["global", "per_type"],
+    ranking: Literal["global", "per_type", "per_layer"],
+    least_per_layer: int,
+    scope: Literal["encoder", "all"],
     seed: int,
 ) -> Round:
     """Score the heads that the model has and choose those that go; the model stays as it is.
@@ -51,8 +55,10 @@ def prune(
         model: trained for the round.
         corpus: the dev set.
         scorer: a file of `pruning/scorers`.
-        heads_per_round: heads of all attention types together.
-        ranking: see `ranking.lowest`.
+        heads_per_round: heads of all attentions of the scope together.
+        ranking: with
+        least_per_layer: and
+        scope: see `ranking.lowest`.
         seed: of a scorer that draws.
 
     Raises:
@@ -60,30 +66,51 @@ def prune(
 
     """
     scores = load("pruning.scorers", scorer).score_heads(model, corpus, seed=seed)
-    removed = lowest(scores, model.config.kept, remove=heads_per_round, ranking=ranking)
+    removed = lowest(
+        scores,
+        model.config.kept,
+        remove=heads_per_round,
+        ranking=ranking,
+        least_per_layer=least_per_layer,
+        scope=scope,
+    )
     kept = without(model.config.kept, removed, model.config.heads)
     warn_of_empty_types(kept)
     return Round(kept, removed, {kind: [layer.tolist() for layer in layers] for kind, layers in scores.items()})
 
 
-def rewind(state: State, config: ModelConfig, kept: Heads) -> tuple[Transformer, State]:
+def rewind(
+    state: State,
+    config: ModelConfig,
+    kept: Heads,
+    *,
+    moments: Literal["rewound", "fresh"] = "rewound",
+    schedule: Literal["rewound", "restarted"] = "rewound",
+) -> tuple[Transformer, State]:
     """Return a model of the kept heads and the state of training from which it goes on.
 
-    Every surviving weight and both of its Adam moments are those of the checkpoint, bit for bit; update, position in
-    the data and Adam's step count, and with them learning rate and random numbers, go on from there.
+    Every surviving weight is that of the checkpoint, bit for bit, and so are both of its Adam moments unless they are
+    to be fresh. Update, position in the data and Adam's step count, and with them learning rate and random numbers, go
+    on from there; a restarted schedule counts updates from 0, over the batches that follow the checkpoint's.
 
     Args:
         state: the baseline's checkpoint at the rewind update.
         config: of the model in that checkpoint.
         kept: original ids of the heads that stay.
+        moments: Adam's moments of the checkpoint, without those of removed heads, or zeros.
+        schedule: goes on where the checkpoint stands, or starts again with its warm-up.
 
     """
     weights, smaller = remove_heads(state["model"], config, kept)
     model = Transformer(smaller)
     model.load_state_dict(weights)
     trained = trainable(model)  # not the empty projections of a layer without heads
-    moments = {
+    sliced = {
         moment: {name: value for name, value in remove_heads(values, config, kept)[0].items() if name in trained}
         for moment, values in state["moments"].items()
     }
-    return model, branch(state, model=weights, moments=moments)
+    start = branch(state, model=weights, moments=sliced)
+    if moments == "fresh":
+        zeros = {moment: {name: torch.zeros_like(value) for name, value in of.items()} for moment, of in sliced.items()}
+        start = {**start, "moments": zeros, "steps": 0}
+    return model, {**start, "update": 0} if schedule == "restarted" else start

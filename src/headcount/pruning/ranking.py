@@ -1,64 +1,93 @@
-"""Which heads go next: the lowest scores, over all heads or with the same share of each attention type; pure."""
+"""Which heads go next: the lowest scores, over all heads or with the same share of each type or layer; pure."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from headcount.errors import UserError
-from headcount.heads import ATTENTION_TYPES, Head, Heads, count, flat, total
+from headcount.heads import ATTENTION_TYPES, Head, Heads, count, flat
 
 log = logging.getLogger(__name__)
+
+Group = TypeVar("Group", bound=Hashable)
+
+Ranking = Literal["global", "per_type", "per_layer"]
+
+SHARED_ENTRIES: dict[Ranking, int] = {"global": 0, "per_type": 1, "per_layer": 2}
+"""So many of its first entries (attention type, layer) a head shares with the heads that it is compared with."""
 
 Scores = Mapping[str, Sequence[npt.NDArray[np.float64]]]
 """Attention type -> per layer one score for each kept head, in the order of `Heads`; a higher score is kept."""
 
 
-def lowest(scores: Scores, kept: Heads, *, remove: int, ranking: Literal["global", "per_type"]) -> list[Head]:
+def lowest(
+    scores: Scores,
+    kept: Heads,
+    *,
+    remove: int,
+    ranking: Ranking,
+    least_per_layer: int,
+    scope: Literal["encoder", "all"],
+) -> list[Head]:
     """Return the `remove` heads of the lowest score, lowest first.
 
-    There is no minimum per layer or type, as in behnke2020. Of equal scores the first in the order of types,
-    layers and ids goes first.
+    A head may go while its group, which are the heads it is compared with, and its layer both have one to give. Of
+    equal scores the first in the order of types, layers and ids goes first.
 
     Args:
         scores: aligned with `kept`.
         kept: heads that the model has.
-        remove: heads of all attention types together.
-        ranking: `global` ranks all heads together; `per_type` removes the same share of each attention type's heads,
-            rounded by largest remainder.
+        remove: heads of all attention types of the scope together.
+        ranking: `global` compares all heads of the scope; `per_type` removes the same share of each attention type's
+            spare heads and `per_layer` of each layer's, rounded by largest remainder.
+        least_per_layer: heads that stay in each attention of each layer, or all of them where there are fewer; the
+            others are spare. 0 is behnke2020, whose tickets have layers without heads.
+        scope: `encoder` removes heads of the encoder only.
 
     Raises:
-        UserError: more heads are to go than there are, or a score is missing or not finite.
+        UserError: more heads are to go than can, or a score is missing or not finite.
 
     """
-    if not 0 <= remove <= total(kept):
-        raise UserError(f"{remove} heads cannot be removed from {total(kept)}; allowed: 0 to {total(kept)}")
-    ranked = sorted(_by_head(scores, kept), key=lambda entry: entry[0])  # stable: equal scores stay in order
-    if ranking == "global":
-        return [head for _, head in ranked[:remove]]
-    quota = shares(count(kept), remove)
+    kinds = ATTENTION_TYPES if scope == "all" else (scope,)
+    spare = Counter(
+        {(kind, layer): max(len(ids) - least_per_layer, 0) for kind in kinds for layer, ids in enumerate(kept[kind])}
+    )
+    if not 0 <= remove <= spare.total():
+        existing = sum(count(kept)[kind] for kind in kinds)
+        whose = f"{existing} encoder heads" if scope == "encoder" else f"{existing}"
+        stay = f"; {least_per_layer} of each layer stay" if least_per_layer else ""
+        raise UserError(f"{remove} heads cannot be removed from {whose}{stay}; allowed: 0 to {spare.total()}")
+    entries = SHARED_ENTRIES[ranking]
+    groups: Counter[tuple[str | int, ...]] = Counter()
+    for place, heads in spare.items():
+        groups[place[:entries]] += heads
+    quota = shares(groups, remove)
     chosen: list[Head] = []
-    for _, head in ranked:
-        if quota[head[0]] > 0:
-            quota[head[0]] -= 1
+    for _, head in sorted(_by_head(scores, kept), key=lambda entry: entry[0]):  # stable: equal scores stay in order
+        place, group = head[:2], head[:entries]
+        if spare[place] and quota.get(group):
+            spare[place] -= 1
+            quota[group] -= 1
             chosen.append(head)
     return chosen
 
 
-def shares(counts: Mapping[str, int], remove: int) -> dict[str, int]:
-    """Divide `remove` among the attention types in proportion to `counts`, by largest remainder.
+def shares(counts: Mapping[Group, int], remove: int) -> dict[Group, int]:
+    """Divide `remove` among groups of heads in proportion to `counts`, by largest remainder.
 
-    Of equal remainders the first type gets the head. No type gives more heads than it has.
+    Of equal remainders the first group gives the head. No group gives more heads than it has.
     """
     everything = max(sum(counts.values()), 1)
-    quota = {kind: counts[kind] * remove // everything for kind in ATTENTION_TYPES}
-    by_remainder = sorted(ATTENTION_TYPES, key=lambda kind: -(counts[kind] * remove % everything))
-    for kind in by_remainder[: remove - sum(quota.values())]:
-        quota[kind] += 1
+    quota = {group: heads * remove // everything for group, heads in counts.items()}
+    by_remainder = sorted(counts, key=lambda group: -(counts[group] * remove % everything))
+    for group in by_remainder[: remove - sum(quota.values())]:
+        quota[group] += 1
     return quota
 
 

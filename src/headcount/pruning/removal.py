@@ -1,16 +1,17 @@
-"""Which heads a control removes: as many as L0 did at random, or encoder heads with or without a named role; pure."""
+"""Which heads a control removes: at random as many as another method, or those with or without a named role; pure."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from headcount.errors import UserError
-from headcount.heads import ATTENTION_TYPES, Head, Heads, count, flat
+from headcount.heads import Head, Heads, flat
 
 log = logging.getLogger(__name__)
 
@@ -39,14 +40,25 @@ def as_many_at_random(existing: Heads, kept: Heads, chance: np.random.Generator)
         UserError: an attention type has more heads in `kept` than exist.
 
     """
-    wanted, available = count(kept), count(existing)
-    removed: list[Head] = []
-    for kind in ATTENTION_TYPES:
-        if wanted[kind] > available[kind]:
-            raise UserError(f"{wanted[kind]} {kind} heads are to be kept, but only {available[kind]} exist")
-        of_type = [head for head in flat(existing) if head[0] == kind]
-        removed += _drawn(of_type, available[kind] - wanted[kind], chance)
-    return removed
+    return _at_random(existing, kept, chance, entries=1)
+
+
+def same_counts(existing: Heads, kept: Heads, chance: np.random.Generator) -> list[Head]:
+    """Draw the heads that go if as many of each layer's attention are to stay as in `kept`: the decisive control.
+
+    Every set of so many heads of a layer is equally likely to stay, the one in `kept` included. A method that does no
+    better than this has found how many heads a layer needs, but not which (behnke2020, control K4).
+
+    Args:
+        existing: heads of the dense model.
+        kept: heads that another method left, of which only the numbers matter.
+        chance: random numbers.
+
+    Raises:
+        UserError: a layer has more heads in `kept` than exist.
+
+    """
+    return _at_random(existing, kept, chance, entries=2)
 
 
 def by_role(
@@ -73,6 +85,21 @@ def by_role(
     if not (named and unnamed):
         log.warning("no head is removed: of the encoder heads %d are named, %d unnamed", len(named), len(unnamed))
     return _drawn(named if select == "named" else unnamed, min(len(named), len(unnamed)), chance)
+
+
+def _at_random(existing: Heads, kept: Heads, chance: np.random.Generator, *, entries: int) -> list[Head]:
+    """Draw from each group of heads whose first `entries` (attention type, layer) are equal."""
+    groups: dict[tuple[str | int, ...], list[Head]] = {}
+    for head in flat(existing):
+        groups.setdefault(head[:entries], []).append(head)
+    wanted = Counter(head[:entries] for head in flat(kept))
+    for group, number in wanted.items():
+        available = len(groups.get(group, []))
+        if number > available:
+            whose = " layer ".join(map(str, group))
+            raise UserError(f"{number} {whose} heads are to be kept, but only {available} exist")
+    removed = [_drawn(heads, len(heads) - wanted[group], chance) for group, heads in groups.items()]
+    return [head for heads in removed for head in heads]
 
 
 def _drawn(heads: Sequence[Head], number: int, chance: np.random.Generator) -> list[Head]:

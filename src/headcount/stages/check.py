@@ -12,11 +12,13 @@ from rich.console import Console
 
 from headcount import plan
 from headcount.config import Study, studies
+from headcount.data import teacher
 from headcount.errors import UserError
 from headcount.evaluate.score import tokenizer_signature
 from headcount.registry import load
 from headcount.tracking import store
 from headcount.train.device import choose_device
+from headcount.vocabulary import APERTIUM
 
 RESULTS = Path("results")
 BYTES_PER_PARAMETER = 4 * 3 * 4
@@ -55,8 +57,10 @@ def _questions(study: Study) -> dict[str, Callable[[], str]]:
 
 
 def _plugins(study: Study) -> str:
-    used = [("pruning.scorers", study.lottery.scorer)]
+    used: list[tuple[str, str]] = []
     for run in plan.runs(study).values():
+        scored = run.settings.get("lottery") or run.settings.get("ranked") or {}
+        used += [("pruning.scorers", scored["scorer"])] if "scorer" in scored else []
         used += [("model.normalise", name) for name in run.settings.get("model", {}).get("normalisers", {}).values()]
     for package, name in dict.fromkeys(used):
         load(package, name)
@@ -71,6 +75,8 @@ def _corpora(study: Study) -> str:
             said.append(f"{name} ({source}): prepared")
         else:
             said.append(f"{name} ({source}): {load('data.sources', source).reachable(settings.data)}")
+            if settings.data.teacher == APERTIUM:
+                said.append(f"{name} taught by {teacher.reachable(settings.data)}")
     return "; ".join(said)
 
 

@@ -17,7 +17,7 @@ from headcount.data.encoded import Encoded
 from headcount.data.subword import Subword
 from headcount.data.text import read_lines
 from headcount.registry import load
-from headcount.stages.begin.task import REWIND, ROLES, Beginning, Task
+from headcount.stages.begin.task import ROLES, Beginning, Task, rewind_name
 from headcount.stages.live import live_sync
 from headcount.train.averaging import Average
 from headcount.train.checkpoint import Checkpoints
@@ -34,12 +34,15 @@ log = logging.getLogger(__name__)
 BEGINNINGS = {
     "train_baseline": "scratch",
     "train_entmax": "scratch",
+    "train_smaller": "scratch",
     "train_reinit": "scratch",
     "train_scratch": "scratch",
     "train_ticket": "ticket",
     "lottery_round": "lottery_round",
     "finetune_l0": "l0",
     "finetune_removed": "removed",
+    "finetune_ranked": "ranked",
+    "finetune_subset": "subset",
 }
 """Stage -> the file of stages/begin that sets it up."""
 
@@ -48,7 +51,9 @@ LENGTH_RATIO, LENGTH_EXTRA = 2.0, 10
 SENTENCES_PER_BATCH = 100
 
 DATA_FILES = ("subword.model", "encoded/train.npz", "encoded/dev.npz")
-PARENT_FILES = ("model.safetensors", "model.json", "heads.json", REWIND)
+PARENT_FILES = ("model.safetensors", "model.json", "heads.json")
+NEED_ROLES = ("named", "unnamed")
+"""Controls that choose heads by the roles of the parent's."""
 
 
 def train(settings: dict[str, Any], *, code: str, data: Path, out: Path, parents: Sequence[Path]) -> None:
@@ -73,14 +78,13 @@ def train(settings: dict[str, Any], *, code: str, data: Path, out: Path, parents
         task = Task(settings, tuple(parents), out, subword.size, dev, device)
         beginning: Beginning = load("stages.begin", BEGINNINGS[settings["stage"]]).begin(task)
         training = task.training
-        keep = settings.get("keep_update", 0)
         references = read_lines(data / "corpus" / "dev.target")[: training["validate_sentences"]]
         summary = run_loop(
             beginning.model,
             TokenBatches(
                 Encoded.load(data / "encoded" / "train.npz"),
                 tokens_per_batch=training["tokens_per_batch"],
-                seed=task.seed,
+                seed=task.seed if beginning.data_seed is None else beginning.data_seed,
             ),
             optimiser=NamedAdam(beginning.groups, beta1=training["adam_beta1"], beta2=training["adam_beta2"]),
             average=Average(
@@ -97,7 +101,9 @@ def train(settings: dict[str, Any], *, code: str, data: Path, out: Path, parents
             precision=training["precision"],
             journal=Journal(folder.journal),
             checkpoints=Checkpoints(
-                folder.checkpoints, identity=_identity(settings, code, data, parents), keep=[keep] if keep else []
+                folder.checkpoints,
+                identity=_identity(settings, code, data, parents),
+                keep=settings.get("keep_updates", ()),
             ),
             checkpoint_every_updates=training["checkpoint_every_updates"],
             validate=functools.partial(
@@ -124,7 +130,10 @@ def _identity(settings: dict[str, Any], code: str, data: Path, parents: Sequence
     """Hash everything that decides the run's result: settings, code, PyTorch, corpus, and what the parents left."""
     canonical = json.dumps(settings, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     digest = hashlib.sha256(f"{code}\0{torch.__version__}\0{canonical}\0".encode())
-    parent_files = (*PARENT_FILES, ROLES) if "removal" in settings else PARENT_FILES
+    rewound = settings.get("lottery") or settings.get("ranked") or {}
+    parent_files = [*PARENT_FILES, rewind_name(rewound.get("rewind_update", 0))]
+    if settings.get("removal", {}).get("select") in NEED_ROLES:
+        parent_files.append(ROLES)
     inputs = [data / name for name in DATA_FILES] + [parent / name for parent in parents for name in parent_files]
     for path in inputs:
         if path.is_file():

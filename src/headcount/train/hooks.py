@@ -21,7 +21,8 @@ class Hook(Protocol):
     def done(self, update: int) -> bool:
         """Say whether training may end after this update, before the planned last one.
 
-        Asked once the update is made, and again when a run goes on from the checkpoint of it: the answer must be the
+        Asked once the update is made, before its checkpoint is written, so that a hook may also act on the model here;
+        and again when a run goes on from the checkpoint of it: the answer must be the
         same both times.
         """
 

@@ -1,43 +1,31 @@
-"""Score a head by its confidence: the mean largest attention weight, EOS included (behnke2020)."""
+"""Score a head by its confidence in the model's own greedy translations: the mean largest weight (behnke2020)."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from torch import Tensor
 
 from headcount.data.encoded import Encoded
 from headcount.model.transformer import Transformer
-from headcount.observe.measures import confidence
-from headcount.observe.watch import AttentionMap, watch
+from headcount.observe.translated import translated
+from headcount.pruning.scorers import confidence_forced
 
-SENTENCES_PER_BATCH = 64
-"""Memory against speed only; the scores do not depend on it."""
+LENGTH_RATIO, LENGTH_EXTRA = 2.0, 10
+"""Most pieces of a translation: twice those of the source and ten; a model early in training may write no EOS."""
 
 
 def score_heads(model: Transformer, corpus: Encoded, *, seed: int) -> dict[str, list[npt.NDArray[np.float64]]]:
-    """Measure every head's confidence, teacher-forced on the corpus.
+    """Measure every head's confidence while the model translates, as the authors' code does.
 
-    The authors measured while decoding a data set that they do not name; the references take the place of the
-    decoded text here. A row of few keys is confident by itself (1 at the first step of the decoder), which favours
-    decoder self-attention in a global ranking; the ranking `per_type` does not compare the types.
+    Greedy search looks at the source once and then makes one step after BOS and after each piece before EOS; to read
+    what it wrote gives the very same rows of weights, so that this is `confidence_forced` on other targets. The authors
+    decode a data set that they do not name, with a beam whose hypotheses all count.
 
     Args:
         model: the model after its round of training.
-        corpus: the dev set.
-        seed: not used; confidence has no chance in it.
+        corpus: the dev set, of which only the sources matter.
+        seed: not used; neither the search nor confidence has chance in it.
 
     """
-    sums: dict[tuple[str, int], tuple[Tensor, Tensor]] = {}
-
-    def add(seen: AttentionMap) -> None:
-        total, rows = confidence(seen.weights, seen.queries, seen.keys)
-        before = sums.get((seen.attention, seen.layer))
-        sums[seen.attention, seen.layer] = (total, rows) if before is None else (before[0] + total, before[1] + rows)
-
-    watch(model, corpus, sentences_per_batch=SENTENCES_PER_BATCH, see=add)
-    means = {place: (total / rows).cpu().numpy() for place, (total, rows) in sums.items()}
-    return {
-        kind: [means[kind, layer] if ids else np.empty(0) for layer, ids in enumerate(layers)]
-        for kind, layers in model.config.kept.items()
-    }
+    written = translated(model, corpus, length_ratio=LENGTH_RATIO, length_extra=LENGTH_EXTRA)
+    return confidence_forced.score_heads(model, written, seed=seed)

@@ -7,8 +7,7 @@ import json
 
 from headcount.heads import Head, Heads, without
 from headcount.model import weights
-from headcount.model.surgery import remove_heads
-from headcount.model.transformer import Transformer
+from headcount.pruning.gradual import reduced
 from headcount.pruning.l0 import freeze
 from headcount.pruning.removal import as_many_at_random, by_role, generator
 from headcount.stages.begin.task import ROLES, Beginning, Task, kept_heads
@@ -21,9 +20,7 @@ def begin(task: Task) -> Beginning:
     dense = weights.load(task.parents[0], task.device)
     existing = dense.config.kept
     kept = without(existing, _chosen(task, existing), dense.config.heads)
-    state, config = remove_heads(dense.state_dict(), dense.config, kept)
-    model = Transformer(config).to(task.device)
-    model.load_state_dict(state)
+    model = reduced(dense, kept)
     freeze(model, l0["scope"])
     return Beginning(
         model=model,

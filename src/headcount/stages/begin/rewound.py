@@ -2,24 +2,63 @@
 
 from __future__ import annotations
 
-import functools
+import hashlib
 import json
 
+import torch
+
+from headcount.heads import Heads
 from headcount.model.shape import ModelConfig
+from headcount.model.surgery import remove_heads
 from headcount.model.transformer import Transformer
 from headcount.pruning.lottery import rewind
-from headcount.stages.begin.task import REWIND, Task, kept_heads
+from headcount.stages.begin.task import Task, full_schedule, rewind_name
 from headcount.train.checkpoint import State, read
-from headcount.train.optim import Group, inverse_sqrt, trainable
+from headcount.train.optim import Group
 
 
-def rewound(task: Task) -> tuple[Transformer, State, list[Group]]:
-    """Return model, state and parameter groups of the heads that the last parent kept, or of all before round 1."""
-    baseline, *rounds = task.parents
-    config = ModelConfig.from_dict(json.loads((baseline / "model.json").read_text(encoding="utf-8")))
-    kept = kept_heads(rounds[-1]) if rounds else config.kept
-    model, state = rewind(read(baseline / REWIND), config, kept)
+def dense_config(task: Task) -> ModelConfig:
+    """Return the shape of the dense model from which the lottery draws."""
+    return ModelConfig.from_dict(json.loads((task.parents[0] / "model.json").read_text(encoding="utf-8")))
+
+
+def rewound(task: Task, kept: Heads) -> tuple[Transformer, State | None, list[Group]]:
+    """Return model, state and parameter groups of the heads that are kept; no state: training starts at update 0."""
+    lottery, config = task.settings["lottery"], dense_config(task)
+    state: State | None
+    if update := lottery["rewind_update"]:
+        model, state = rewind(
+            read(task.parents[0] / rewind_name(update)),
+            config,
+            kept,
+            moments=lottery["moments"],
+            schedule=lottery["schedule"],
+        )
+    else:
+        model, state = _initial(config, kept, task.seed), None
     model = model.to(task.device)
-    training = task.training
-    rate = functools.partial(inverse_sqrt, peak=training["learning_rate"], warmup_updates=training["warmup_updates"])
-    return model, state, [Group(trainable(model), rate)]
+    return model, state, full_schedule(task, model)
+
+
+def last_update(task: Task, updates: int) -> int:
+    """Return where the training ends that is to reach `updates`: fewer by x where the schedule counts from 0 again."""
+    lottery = task.settings["lottery"]
+    return updates - (lottery["rewind_update"] if lottery["schedule"] == "restarted" else 0)
+
+
+def data_seed(task: Task) -> int | None:
+    """Return the seed of a new order of the batches, one for each round; None: that of the baseline."""
+    lottery = task.settings["lottery"]
+    if lottery["data_order"] == "same":
+        return None
+    digest = hashlib.blake2b(f"{task.seed} {task.settings['run']}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest) >> 1
+
+
+def _initial(config: ModelConfig, kept: Heads, seed: int) -> Transformer:
+    """Return the heads that are kept as the baseline of the seed had them before its first update."""
+    torch.manual_seed(seed)
+    weights, smaller = remove_heads(Transformer(config).state_dict(), config, kept)
+    model = Transformer(smaller)
+    model.load_state_dict(weights)
+    return model

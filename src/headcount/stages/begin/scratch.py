@@ -1,8 +1,7 @@
-"""From a fresh initialisation: the baseline, the entmax models, and the twins of pruned models with as many heads."""
+"""From a fresh initialisation: all dense models, and the twins of pruned ones, with as many heads."""
 
 from __future__ import annotations
 
-import functools
 import shutil
 from typing import Any
 
@@ -12,8 +11,7 @@ from headcount.model import weights
 from headcount.model.shape import ModelConfig
 from headcount.model.transformer import Transformer
 from headcount.observe.alpha import AlphaHook
-from headcount.stages.begin.task import REWIND, Beginning, Task, kept_heads
-from headcount.train.optim import Group, inverse_sqrt, trainable
+from headcount.stages.begin.task import Beginning, Task, full_schedule, kept_heads, rewind_name
 
 
 def begin(task: Task) -> Beginning:
@@ -23,16 +21,15 @@ def begin(task: Task) -> Beginning:
     torch.manual_seed(task.seed)
     model = Transformer(config).to(task.device)
     training = task.training
-    rate = functools.partial(inverse_sqrt, peak=training["learning_rate"], warmup_updates=training["warmup_updates"])
 
     def finish() -> None:
         weights.save(model, task.out)
-        if update := task.settings.get("keep_update", 0):
-            shutil.copy(task.out / "checkpoints" / f"update-{update:06d}.pt", task.out / REWIND)
+        for update in task.settings.get("keep_updates", ()):
+            shutil.copy(task.out / "checkpoints" / f"update-{update:06d}.pt", task.out / rewind_name(update))
 
     return Beginning(
         model=model,
-        groups=[Group(trainable(model), rate)],
+        groups=full_schedule(task, model),
         updates=training["updates"],
         average_checkpoints=training["average_checkpoints"],
         hooks=[] if kept else [AlphaHook()],  # a trajectory names a head by its place among all

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,10 +16,13 @@ from headcount.heads import Heads
 from headcount.model.transformer import Transformer
 from headcount.train.checkpoint import State
 from headcount.train.hooks import Hook
-from headcount.train.optim import Group
+from headcount.train.optim import Group, inverse_sqrt, trainable
 
-REWIND = "rewind.pt"
-"""Name of the checkpoint, in the baseline's folder, to which the lottery rewinds."""
+
+def rewind_name(update: int) -> str:
+    """Name the checkpoint of an update to which others rewind, in the folder of the dense model."""
+    return f"rewind-{update:06d}.pt"
+
 
 ROLES = "roles.json"
 """Name of the table of named heads in the folder of a dense model."""
@@ -60,6 +64,15 @@ class Beginning:
     average_checkpoints: int = 1
     start: State | None = None
     hooks: Sequence[Hook] = ()
+    data_seed: int | None = None
+    """Seed of the order of the batches; None: the run's own."""
+
+
+def full_schedule(task: Task, model: Transformer) -> list[Group]:
+    """Return all parameters that are trained, at the learning rates of a training from scratch."""
+    training = task.training
+    rate = functools.partial(inverse_sqrt, peak=training["learning_rate"], warmup_updates=training["warmup_updates"])
+    return [Group(trainable(model), rate)]
 
 
 def kept_heads(parent: Path) -> Heads:
