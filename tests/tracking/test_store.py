@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import multiprocessing
+import re
 import shutil
 import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from headcount.config import Study, parse
 from headcount.errors import UserError
+from headcount.plan import runs
 from headcount.tracking import address, store
 from headcount.tracking.view import TAG, view_state
 
@@ -116,6 +120,15 @@ def test_init_twice_changes_nothing_and_keeps_what_the_user_wrote(toy, view):
     view.client.set_experiment_tag(first.experiment_id, store.NOTE, "my own words")
     store.init(toy.uri, toy.study)
     assert view.client.get_experiment_by_name("headcount/toy").tags[store.NOTE] == "my own words"
+
+
+def test_the_note_tells_of_every_method(toy):
+    everything = parse({"methods": list(get_args(get_args(Study.model_fields["methods"].annotation)[0]))})
+    assert len(everything.methods) > 3
+    note = store.study_note(everything)
+    assert {run.method for run in runs(everything).values()} - {"entmax15", "entmax_alpha"} <= set(
+        re.findall(r"\w+", note)
+    )
 
 
 def test_no_note_or_view_exceeds_what_old_servers_hold(toy):

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from headcount.config import Study
 
-METHODS = {
+METHODS: dict[str, str] = {
     "l0": "| l0, scratch, random, named, unnamed | Hard-Concrete gates on the heads of a trained model, one run per "
     "penalty λ and scope, and their controls | Voita et al., ACL 2019 |",
-    "lottery": "| round, ticket, reinit | heads removed in rounds with rewinding; tickets trained to the full budget, "
-    "and the same structure from a new initialisation | Behnke & Heafield, EMNLP 2020 |",
+    "lottery": "| round, ticket, same_counts, reinit, reinit_longer | heads removed in rounds with rewinding; tickets "
+    "trained to the full budget, and their controls: other heads, new initialisations | Behnke & Heafield, EMNLP "
+    "2020 |",
     "entmax": "| entmax15, entmax_alpha, ... | sparse attention trained from scratch, α fixed or learnt per head | "
     "Correia et al., EMNLP 2019 |",
+    "ranked": "| ranked | heads of a trained model removed by a score, the rest trained on | Michel et al., NeurIPS "
+    "2019 |",
+    "subset": "| subset | exactly K heads of a trained model, chosen by gradient descent | Li et al., TACL 2021 |",
+    "smaller": "| smaller | dense models of less compute | |",
 }
 
 

@@ -21,13 +21,12 @@ from headcount.train.journal import read
 PAPERS = {
     "baseline": "baseline",
     **dict.fromkeys(("l0", "scratch", "random", "named", "unnamed"), "voita2019"),
-    "round": "behnke2020",
-    "ticket": "behnke2020",
-    "reinit": "behnke2020",
+    **dict.fromkeys(("round", "ticket", "reinit", "reinit_longer", "same_counts"), "behnke2020"),
+    **dict.fromkeys(("ranked", "subset", "smaller"), "behnke2020"),
 }
 """Method → paper; every other method is a normaliser of correia2019."""
 
-TOLD = ("corpus", "method", "stage", "seed", "scope", "setting", "normaliser")
+TOLD = ("corpus", "method", "variant", "stage", "seed", "scope", "setting", "normaliser")
 """Settings that become tags, to filter and group by."""
 
 FILES = ("run.yaml", "run.json", "score.json", "heads.json")
@@ -35,6 +34,9 @@ FILES = ("run.yaml", "run.json", "score.json", "heads.json")
 
 PASSING_TAGS = ("git_dirty", "non_finite", "slurm_job", "suspect")
 """Tags that a run may lose, for instance when it is resumed before the update that went wrong."""
+
+SPEED_IS_OF = ("run", "heads", "beam", "sentences_per_batch")
+"""What a row of decoding speed is about, beside what was measured."""
 
 FINAL = ("FINISHED", "FAILED", "KILLED")
 NOTED_UPDATES = 10
@@ -214,7 +216,8 @@ def _results(
     timings = study_folder / "speed" / f"{settings.get('corpus')}-s{settings.get('seed')}.json"
     for row in read_json(timings).get("rows", []) if timings.exists() else []:
         if row.get("run") == folder.name:
-            yield from single("speed", {key: value for key, value in row.items() if key not in ("run", "heads")})
+            under = f"speed/beam_{row['beam']}_batch_{row['sentences_per_batch']}"
+            yield from single(under, {key: row[key] for key in row if key not in SPEED_IS_OF})
 
 
 def _tags(
