@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from hand_tables import run, study
 
-from headcount.claims.sweeps import baselines, gain, sweeps
+from headcount.claims.sweeps import baselines, gain, of_softmax, sweeps
 from headcount.claims.tables import Lacking
 
 
@@ -55,6 +55,23 @@ def test_models_pruned_from_other_normalisers_are_left_out() -> None:
     rows = [run("baseline"), run("l0-all-0.1", parent_normaliser="entmax15")]
     with pytest.raises(Lacking, match="no L0 runs of scope all"):
         sweeps(study(rows), "all")
+
+
+def test_a_sweep_has_one_setting_of_the_method() -> None:
+    rows = [run("l0-all-0.1", variant=""), run("l0-all-0.2", variant="long"), run("l0-all-0.3", variant="longer")]
+    (sweep,) = sweeps(study([run("baseline"), *rows]), "all")
+    assert sweep.pruned["run"].tolist() == ["l0-all-0.1-s1"]
+    runs = pd.DataFrame(rows)
+    assert of_softmax(runs, "l0", "all", "long*")["penalty"].tolist() == [0.2, 0.3]
+    assert of_softmax(runs, "ticket", "all", "long*").empty
+
+
+def test_a_variant_may_look_like_a_number_or_not_exist_yet() -> None:
+    rows = pd.DataFrame([run("l0-all-0.1"), run("l0-all-0.2")])
+    assert len(of_softmax(rows, "l0", "all")) == 2
+    read = rows.assign(variant=[float("nan"), 0.0025])
+    assert of_softmax(read, "l0", "all")["penalty"].tolist() == [0.1]
+    assert of_softmax(read, "l0", "all", "[0-9]*")["penalty"].tolist() == [0.2]
 
 
 def test_without_a_control_or_a_baseline_there_is_nothing_to_compare_with() -> None:

@@ -182,7 +182,9 @@ def test_a_ticket_without_heads_in_a_layer_is_saved_loaded_and_translates(baseli
 
 def test_per_type_rounds_take_the_same_share_of_each_type():
     model = small.make_model()
-    decided = prune(model, small.corpus(), scorer="random", heads_per_round=6, seed=1, **{**CHOICE, "ranking": "per_type"})
+    decided = prune(
+        model, small.corpus(), scorer="random", heads_per_round=6, seed=1, **{**CHOICE, "ranking": "per_type"}
+    )
     assert count(decided.kept) == dict.fromkeys(ATTENTION_TYPES, 2)
     assert np.allclose(decided.scores["encoder"][0], decided.to_dict()["scores"]["encoder"][0])
 

@@ -98,12 +98,17 @@ def test_every_planned_run_can_be_told(bare):
 
 def test_speed_is_told_to_its_run(bare):
     bare.write("baseline-s1")
-    rows = [{"run": "baseline-s1", "seconds_per_sentence": 0.02, "identical_outputs": True}, {"run": "other"}]
+    of = {"beam": 4, "sentences_per_batch": 32, "identical_outputs": True}
+    rows = [{"run": run, "seconds_per_sentence": 0.02, **of} for run in ("baseline-s1", "other")]
+    rows.append({**rows[0], "beam": 1, "seconds_per_sentence": 0.01})
     speed = bare.folder / "speed" / f"{bare.study.corpus}-s1.json"
     speed.parent.mkdir()
     speed.write_text(json.dumps({"conditions": {}, "rows": rows}))
     points = [point for point in run_payload(bare.folder, "baseline-s1").points if point.metric.startswith("speed/")]
-    assert [(point.metric, point.value) for point in points] == [("speed/seconds_per_sentence", 0.02)]
+    assert [(point.metric, point.value) for point in points] == [
+        ("speed/beam_4_batch_32/seconds_per_sentence", 0.02),
+        ("speed/beam_1_batch_32/seconds_per_sentence", 0.01),
+    ]
 
 
 def test_suspect_scores_and_non_finite_losses_become_tags(bare):

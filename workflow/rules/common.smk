@@ -69,8 +69,8 @@ FIGURES_BY_NAME = {
 }
 
 # Which papers' claims a study is held against: those of which it runs a method or an analysis.
-PAPERS_BY_PART = {"l0": "voita2019", "roles": "voita2019", "entmax": "correia2019"}
-PARTS = {*SETTINGS.methods, *SETTINGS.analyses}
+PAPERS_BY_PART = {"l0": "voita2019", "roles": "voita2019", "entmax": "correia2019", "lottery": "behnke2020"}
+PARTS = {part for of in CORPORA.values() for part in (*of.methods, *of.analyses)}
 PAPERS = sorted({paper for part, paper in PAPERS_BY_PART.items() if part in PARTS})
 CONDITIONS = {
     "claims": PAPERS,

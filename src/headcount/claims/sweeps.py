@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 import pandas as pd
 
@@ -91,10 +92,20 @@ def baselines(tables: Tables) -> pd.DataFrame:
     return dense
 
 
-def of_softmax(runs: pd.DataFrame, method: str, scope: str) -> pd.DataFrame:
-    """Return the rows of a method and scope whose dense model has softmax attention."""
+def of_softmax(runs: pd.DataFrame, method: str, scope: str, variant: str = "") -> pd.DataFrame:
+    """Return the rows of a method and scope whose dense model has softmax attention.
+
+    `variant` is a pattern in which * stands for anything; empty is the main variant.
+    """
     softmax = runs["parent_normaliser"].isin([SOFTMAX, ""])
-    return runs[(runs["method"] == method) & (runs["scope"] == scope) & softmax]
+    found = runs[(runs["method"] == method) & (runs["scope"] == scope) & softmax]
+    return found[variants(found).map(lambda name: fnmatchcase(name, variant)).astype(bool)]
+
+
+def variants(runs: pd.DataFrame) -> pd.Series[str]:
+    """Return the variant of each row; a table from before there were variants has the main one only."""
+    named = runs["variant"] if "variant" in runs else pd.Series("", index=runs.index)
+    return named.astype(object).where(named.notna(), "").astype(str)  # numbers where every name looks like one
 
 
 def gain(run: pd.Series, other: pd.Series) -> Estimate:

@@ -36,7 +36,7 @@ NOTES = (
     "From three seeds on the interval is that of their mean. With fewer it covers test sentences or cases only, or is "
     "the tolerance that the claim states. Of several corpora the weakest outcome is shown; a dash is a number without "
     "an interval.",
-    "The paper's values are of 6+6 layers of 8 heads and millions of sentence pairs.",
+    "The paper's values are of 6+6 layers of 8 heads or more and of far larger corpora.",
 )
 
 
