@@ -18,6 +18,7 @@ def _state(update: int) -> State:
         "position": 2 * update,
         "tokens": 100 * update,
         "seconds": 1.5,
+        "cpu_seconds": 1.25,
         "model": {"weight": value},
         "moments": {"exp_avg": {"weight": value}, "exp_avg_sq": {"weight": value}},
         "steps": update,
@@ -46,11 +47,12 @@ def test_goes_round(tmp_path: Path):
     checkpoints = _saved(tmp_path, 10)
     state = checkpoints.latest()
     assert state is not None
-    assert {key: state[key] for key in ("update", "position", "tokens", "seconds", "steps")} == {
+    assert {key: state[key] for key in ("update", "position", "tokens", "seconds", "cpu_seconds", "steps")} == {
         "update": 10,
         "position": 20,
         "tokens": 1000,
         "seconds": 1.5,
+        "cpu_seconds": 1.25,
         "steps": 10,
     }
     assert torch.equal(state["model"]["weight"], torch.full((50,), 10.0))
@@ -138,6 +140,6 @@ def test_a_really_full_device_says_so():
 def test_a_branch_keeps_the_place_and_nothing_else():
     state = branch(_state(10), model={"weight": torch.zeros(3)}, moments={"exp_avg": {}, "exp_avg_sq": {}})
     assert (state["update"], state["position"], state["tokens"], state["steps"]) == (10, 20, 1000, 10)
-    assert state["seconds"] == 0.0
+    assert (state["seconds"], state["cpu_seconds"]) == (0.0, 0.0)
     assert state["average"] is state["meter"] is None
     assert state["model"]["weight"].shape == (3,)

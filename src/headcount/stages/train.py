@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import json
@@ -122,7 +123,7 @@ def train(settings: dict[str, Any], *, code: str, data: Path, out: Path, parents
             hooks=beginning.hooks,
         )
         beginning.finish()
-        folder.record(tokens=summary.tokens, seconds=summary.seconds, updates=summary.updates)
+        folder.record(**dataclasses.asdict(summary), device=device.type)
     log.info("%s: %d updates, %d target tokens, %.0f s", out, summary.updates, summary.tokens, summary.seconds)
 
 

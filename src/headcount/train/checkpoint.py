@@ -36,6 +36,8 @@ class State(TypedDict):
     """Real target tokens trained on."""
     seconds: float
     """Wall time spent by all processes of the run."""
+    cpu_seconds: float
+    """Their CPU time."""
     model: dict[str, torch.Tensor]
     moments: Moments
     steps: int
@@ -131,7 +133,7 @@ def branch(state: State, *, model: dict[str, torch.Tensor], moments: Moments) ->
 
     Update, position in the data, tokens and Adam's step count go on; averages, means and seconds start anew.
     """
-    anew: dict[str, Any] = {"seconds": 0.0, "average": None, "meter": None}
+    anew: dict[str, Any] = {"seconds": 0.0, "cpu_seconds": 0.0, "average": None, "meter": None}
     return cast(State, {**state, **anew, "model": model, "moments": moments})
 
 

@@ -10,7 +10,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -37,11 +37,12 @@ JOURNAL_EVERY_UPDATES = 20
 
 @dataclass(frozen=True)
 class Summary:
-    """What a finished training came to; seconds are wall time of all its processes."""
+    """What a finished training came to; seconds are wall time and CPU time of all its processes."""
 
     updates: int
     tokens: int
     seconds: float
+    cpu_seconds: float
 
 
 def train(
@@ -144,7 +145,7 @@ def train(
                 with torch.no_grad(), autocast(device, precision):
                     values = validate(model)
                 model.train()
-                journal.write(update=update, tokens=progress.tokens, seconds=progress.seconds, **values)
+                journal.write(update=update, **_spent(progress), **values)
                 progress.start_interval()
 
             if stop.received or last or update % checkpoint_every_updates == 0 or update in checkpoints.keep:
@@ -161,7 +162,7 @@ def train(
     model.eval()
     for hook in hooks:
         hook.finish(model)
-    return Summary(updates=progress.update, tokens=progress.tokens, seconds=progress.seconds)
+    return Summary(updates=progress.update, **_spent(progress))
 
 
 def _report(progress: Progress, journal: Journal, updates: int, hooks: Sequence[Hook], *, last: bool) -> int:
@@ -171,8 +172,7 @@ def _report(progress: Progress, journal: Journal, updates: int, hooks: Sequence[
     speed = progress.tokens_per_second()
     journal.write(
         update=update,
-        tokens=progress.tokens,
-        seconds=progress.seconds,
+        **_spent(progress),
         loss=reading.loss,
         nll=reading.nll,
         learning_rate=progress.optimiser.rate(update),
@@ -186,6 +186,10 @@ def _report(progress: Progress, journal: Journal, updates: int, hooks: Sequence[
         log.info("update %d/%d  loss %.3f  %.0f tokens/s  %.1f min left", update, updates, reading.loss, speed, left)
     progress.start_interval()
     return reading.longest_streak
+
+
+def _spent(progress: Progress) -> dict[str, Any]:
+    return {"tokens": progress.tokens, "seconds": progress.seconds, "cpu_seconds": progress.cpu_seconds}
 
 
 def _random_seed(seed: int, update: int) -> int:

@@ -30,6 +30,7 @@ class Progress:
         self.position = 0
         self.tokens = 0
         self._origin = time.monotonic()
+        self._cpu_origin = time.process_time()
         self._told = self._origin
         self.start_interval()
 
@@ -37,6 +38,11 @@ class Progress:
     def seconds(self) -> float:
         """Wall time of this process and of those before it that led to the state it started from."""
         return time.monotonic() - self._origin
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time of these processes, of all their threads: unlike `seconds` the same on a busy machine."""
+        return time.process_time() - self._cpu_origin
 
     def advance(self, *, batches: int, tokens: int) -> None:
         """Count one update."""
@@ -68,6 +74,7 @@ class Progress:
             "position": self.position,
             "tokens": self.tokens,
             "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
             "model": dict(self.model.state_dict()),
             "moments": self.optimiser.moments(),
             "steps": self.optimiser.steps,
@@ -81,6 +88,7 @@ class Progress:
         self.position = state["position"]
         self.tokens = state["tokens"]
         self._origin = time.monotonic() - state["seconds"]
+        self._cpu_origin = time.process_time() - state["cpu_seconds"]
         self.model.load_state_dict(state["model"])
         self.optimiser.load_moments(state["moments"], steps=state["steps"])
         if state["average"] is not None:
