@@ -1,4 +1,4 @@
-"""Time dense against removed models on the same sentences, and prove on real ones that removing equals masking."""
+"""Time dense against removed models along the same search, and prove on real sentences that removing equals masking."""
 
 from __future__ import annotations
 
@@ -26,33 +26,34 @@ def speed(
     text: Path,
     sentences: int,
     repeats: int,
-    beam: int,
+    beams: list[int],
+    batches: list[int],
     length_penalty: float,
     length_ratio: float,
     length_extra: int,
-    sentences_per_batch: int,
 ) -> None:
     """Write the timings of the named runs, the first of which is the dense model, as JSON."""
     torch.set_num_threads(1)
-    models = {name: weights.load(runs / name, torch.device("cpu")) for name in names}
     rows = time_decoding(
-        models,
+        ((name, weights.load(runs / name, torch.device("cpu"))) for name in names),
         Subword(subword).encode(read_lines(text)[:sentences]),
-        dense=names[0],
         repeats=repeats,
-        beam=beam,
+        beams=beams,
+        batches=batches,
         length_penalty=length_penalty,
         length_ratio=length_ratio,
         length_extra=length_extra,
-        sentences_per_batch=sentences_per_batch,
     )
     conditions = {
         "sentences": sentences,
         "repeats": repeats,
-        "beam": beam,
-        "sentences_per_batch": sentences_per_batch,
+        "beams": beams,
+        "batches": batches,
         "threads": torch.get_num_threads(),
         "device": "cpu",
     }
     atomic_write(out, json.dumps({"conditions": conditions, "rows": rows}, indent=2) + "\n")
-    log.info("timed %d models: %s", len(rows), out)
+    structures = len({row["timed_run"] for row in rows})
+    log.info(
+        "timed %d structures of %d models, %d conditions: %s", structures, len(names), len(rows) // len(names), out
+    )
