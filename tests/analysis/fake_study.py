@@ -12,7 +12,7 @@ import yaml
 from safetensors.numpy import save_file
 
 from headcount.config import Study, parse, studies
-from headcount.heads import ATTENTION_TYPES, Heads, count, flat, full, total, without
+from headcount.heads import ATTENTION_TYPES, Head, Heads, count, flat, full, total, without
 from headcount.model.shape import ATTENTION_NAMES, ModelConfig
 from headcount.observe.observation import Observation
 from headcount.plan import Run, runs
@@ -50,43 +50,96 @@ def write_study(folder: Path, study: Study) -> list[str]:
 
 def kept_heads(study: Study, run: Run) -> Heads:
     """Invent which heads survive: higher encoder layers go first, cross-attention last; rounds are nested."""
-    model = study.model
-    everything = full(model.layers_encoder, model.layers_decoder, model.heads)
+    if run.method == "smaller":
+        return _everything(run.settings["model"])
+    everything, order = _everything(study.model.model_dump()), _order(study, run)
+    l0 = run.settings.get("l0", {})
+    asked = run.settings.get("target_heads") or l0.get("target_heads")
+    if run.method == "round":
+        gone = run.settings["lottery"]["round"] * run.settings["lottery"]["heads_per_round"]
+    elif asked:
+        gone = len(order) - asked
+    elif run.method == "l0":
+        gone = round((1 - math.exp(-((l0["penalty"] / 0.012) ** 1.3))) * len(order))
+    else:
+        gone = 0
+    return without(everything, order[:gone], study.model.heads)
+
+
+def _everything(model: dict[str, Any]) -> Heads:
+    return full(model["layers_encoder"], model["layers_decoder"], model["heads"])
+
+
+def _order(study: Study, run: Run) -> list[Head]:
+    """Return the heads of the run's scope, those first that go first; new weights change nothing of it."""
     rng = np.random.default_rng(run.seed)
+    heads = flat(_everything(study.model.model_dump()))
     importance = {
         head: rng.normal()
         + {"encoder": -head[1], "decoder_self": 0.5 - head[1], "decoder_cross": 1.0 + head[1]}[head[0]]
-        for head in flat(everything)
+        for head in heads
     }
-    order = sorted(flat(everything), key=importance.__getitem__)
-    if run.method == "l0":
-        gated = [head for head in order if run.scope == "all" or head[0] == "encoder"]
-        share = 1 - math.exp(-((run.settings["l0"]["penalty"] / 0.012) ** 1.3))
-        return without(everything, gated[: round(share * len(gated))], model.heads)
-    if run.method == "round":
-        return without(
-            everything, order[: run.settings["lottery"]["round"] * study.lottery.heads_per_round], model.heads
-        )
-    if run.method in ("ticket", "reinit"):
-        return without(everything, order[: len(order) - int(run.setting.split()[0])], model.heads)
-    return everything
+    way = "" if run.method.startswith("reinit") else run.settings.get("variant", "") + run.method * _chooses(run)
+    if way:
+        noise = np.random.default_rng([run.seed, *way.encode()])
+        importance = {head: value + noise.normal() for head, value in importance.items()}
+    pool = [head for head in heads if run.scope != "encoder" or head[0] == "encoder"]
+    return sorted(pool, key=importance.__getitem__)
+
+
+def _chooses(run: Run) -> bool:
+    return run.method in ("same_counts", "ranked", "subset")
 
 
 def _write_run(folder: Path, study: Study, run: Run) -> None:
     folder.mkdir(parents=True)
     (folder / "run.yaml").write_text(yaml.safe_dump(run.settings, allow_unicode=True), encoding="utf-8")
     kept = kept_heads(study, run)
-    seconds = 300.0 if run.stage.startswith("train") else 60.0
-    _json(folder / "run.json", {"status": "finished", "seconds": seconds + run.seed, "tokens": 1_234_567})
+    seconds = (300.0 if run.stage.startswith("train") else 60.0) + run.seed
+    record = {"seconds": seconds, "tokens": 1_234_567, "updates": _updates(study, run)[1]}
+    _json(folder / "run.json", {"status": "finished", **record})
     _write_journal(folder / "journal.jsonl", study, run, kept)
     if not run.trains_a_model:
-        _json(folder / "heads.json", {"kept": kept, "removed": [], "scores": {}})
+        _json(folder / "heads.json", _decided(study, run, kept))
         return
-    _write_model(folder, study, kept)
+    _write_model(folder, study, run, kept)
     bleu = _bleu(study, run, kept)
     _json(folder / "score.json", _score(bleu, None if run.method == "baseline" else bleu - _dense(run.seed)))
     if run.method in ("baseline", "entmax15", "entmax_alpha"):
         _observation(study, run).save(folder / "observation.npz")
+
+
+def _updates(study: Study, run: Run) -> tuple[int, int]:
+    """Return the updates at which the run begins and ends to count."""
+    lottery = run.settings.get("lottery", {})
+    if run.method == "round":
+        first = lottery["rewind_update"]
+        return first, first + lottery["round_updates"]
+    if run.settings.get("ranked", {}).get("way") == "rate_rewound":
+        return run.settings["ranked"]["rewind_update"], run.settings["training"]["updates"]
+    for section in ("l0", "ranked", "subset"):
+        if section in run.settings:
+            return 0, run.settings[section]["updates"]
+    return lottery.get("rewind_update", 0), run.settings["training"]["updates"]
+
+
+def _decided(study: Study, run: Run, kept: Heads) -> dict[str, Any]:
+    """Return what a round writes: the heads that it keeps and removes, and a score of each that it had."""
+    order, lottery = _order(study, run), run.settings["lottery"]
+    last = lottery["round"] * lottery["heads_per_round"]
+    removed = order[last - lottery["heads_per_round"] : last]
+    rng = np.random.default_rng([run.seed, lottery["round"]])
+    scores: dict[str, list[list[float]]] = {
+        kind: [
+            [
+                order.index(head) + rng.normal() if head in order else 0.0
+                for head in sorted([*((kind, layer, h) for h in ids), *(h for h in removed if h[:2] == (kind, layer))])
+            ]
+            for layer, ids in enumerate(kept[kind])
+        ]
+        for kind in ATTENTION_TYPES
+    }
+    return {"kept": kept, "removed": [list(head) for head in removed], "scores": scores}
 
 
 def _dense(seed: int) -> float:
@@ -94,9 +147,11 @@ def _dense(seed: int) -> float:
 
 
 def _bleu(study: Study, run: Run, kept: Heads) -> float:
-    everything = full(study.model.layers_encoder, study.model.layers_decoder, study.model.heads)
+    everything = _everything(study.model.model_dump())
     lost = (1 - total(kept) / total(everything)) ** 3
-    worst = {"l0": 4.0 if run.scope == "encoder" else 3.0, "ticket": 2.6, "reinit": 4.2}.get(run.method, 0.0)
+    worst = {"l0": 4.0 if run.scope == "encoder" else 3.0, "ticket": 2.6, "reinit": 4.2, "ranked": 3.4}.get(
+        run.method, 0.0
+    )
     bonus = {"l0": 0.5, "entmax15": 0.2, "entmax_alpha": 0.4}.get(run.method, 0.0)
     if run.scope == "encoder":
         lost = (1 - count(kept)["encoder"] / count(everything)["encoder"]) ** 3 / 2
@@ -119,7 +174,7 @@ def _score(bleu: float, delta: float | None) -> dict[str, Any]:
 
 def _speed(study: Study, run: Run) -> dict[str, Any]:
     kept = total(kept_heads(study, run))
-    heads = total(full(study.model.layers_encoder, study.model.layers_decoder, study.model.heads))
+    heads = total(_everything(study.model.model_dump()))
     seconds = 0.004 + 0.003 * kept / heads
     removed = kept < heads
     return {
@@ -133,9 +188,10 @@ def _speed(study: Study, run: Run) -> dict[str, Any]:
     }
 
 
-def _write_model(folder: Path, study: Study, kept: Heads) -> None:
+def _write_model(folder: Path, study: Study, run: Run, kept: Heads) -> None:
     model = study.model
-    values = model.model_dump()
+    own = run.settings.get("model", {}) if run.method == "smaller" else {}
+    values = {name: own.get(name, value) for name, value in model.model_dump().items()}
     config = ModelConfig(vocabulary=50, kept=kept, **values)
     _json(folder / "model.json", config.to_dict())
     tensors = {"embedding.weight": np.zeros((50, model.width), np.float32)}
@@ -150,15 +206,17 @@ def _write_model(folder: Path, study: Study, kept: Heads) -> None:
 def _write_journal(path: Path, study: Study, run: Run, kept: Heads) -> None:
     rng = np.random.default_rng(sum(run.run.encode()))
     lines: list[dict[str, Any]] = []
+    first, last = _updates(study, run)
     if run.method == "l0":
         lines = [_gate_line(study, run, kept, update, rng) for update in range(10, 260, 10)]
-    else:
-        first = study.lottery.rewind_update if run.method == "ticket" else 0
-        last = 60 if run.method == "round" else study.training.updates
+        lines[-1]["valid/nll"] = 3.0 - total(kept) / 100 + rng.normal() / 10
+    elif first < last:
         pace = 400 + 15 * (sum(run.run.encode()) % 9) - (60 if run.method == "ticket" else 0)
         best = 5 - 0.01 * (72 - total(kept))
         for update in sorted({*range(first // 50 * 50 + 50, last, 50), last}):
+            seconds = 0.05 * (update - first) * (0.6 + 0.4 * total(kept) / 72)
             line: dict[str, Any] = {"update": update, "tokens": 800 * update, "loss": 8.2 - 1.5 * update / last}
+            line["seconds"] = seconds
             if run.method == "entmax_alpha":
                 line["alpha"] = _alpha(study, run.seed, min(1.0, update / 900))
             lines.append(line)
@@ -166,13 +224,14 @@ def _write_journal(path: Path, study: Study, run: Run, kept: Heads) -> None:
                 progress = 1 - math.exp(-update / pace)
                 bleu = max(0.0, 4.4 * best * progress**2 + rng.normal() * 0.3)
                 validation = {"valid/loss": 8.3 - best * progress, "valid/bleu": bleu}
-                lines.append({"update": update, "tokens": 800 * update, **validation})
+                validation["valid/nll"] = validation["valid/loss"] - 1
+                lines.append({"update": update, "tokens": 800 * update, "seconds": seconds + 1, **validation})
         lines[0]["loss"] = "NaN"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
 def _gate_line(study: Study, run: Run, kept: Heads, update: int, rng: np.random.Generator) -> dict[str, Any]:
-    everything = full(study.model.layers_encoder, study.model.layers_decoder, study.model.heads)
+    everything = _everything(study.model.model_dump())
     gates: dict[str, list[list[float]]] = {}
     for kind in ATTENTION_TYPES if run.scope == "all" else ATTENTION_TYPES[:1]:
         gates[kind] = [
@@ -202,7 +261,7 @@ def _alpha(study: Study, seed: int, progress: float) -> dict[str, list[list[floa
 def _observation(study: Study, run: Run) -> Observation:
     model = study.model
     rng = np.random.default_rng(len(run.run))
-    rows = flat(full(model.layers_encoder, model.layers_decoder, model.heads))
+    rows = flat(_everything(model.model_dump()))
     layers = sorted({(kind, layer) for kind, layer, _ in rows})
     final = _alpha(study, run.seed, 1.0)
     alpha = np.array([final[kind][layer][head] for kind, layer, head in rows])

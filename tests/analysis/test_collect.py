@@ -84,6 +84,44 @@ def test_every_corpus_has_its_own_runs_heads_and_lookup(tmp_path: Path) -> None:
     assert heads.groupby("run").size().loc[["baseline-s1", "en-fr-baseline-s1"]].tolist() == [72, 64]
 
 
+def test_a_smaller_dense_model_has_heads_of_its_own(tmp_path: Path) -> None:
+    smaller = {"shallow": {"layers_decoder": 1}}
+    ids = write_study(tmp_path / "study", settings(methods=("smaller", "l0"), smaller=smaller))
+    collect(tmp_path / "study", tmp_path / "tables", ids)
+    heads = pd.read_csv(tmp_path / "tables" / "heads.csv").groupby("run")["kept"].agg(["sum", "size"])
+    assert heads.loc["shallow-s1"].tolist() == [24 + 8 + 8] * 2
+    assert heads.loc["baseline-s1"].tolist() == [72, 72]
+    assert (heads.drop("shallow-s1")["size"] == 72).all()
+
+
+def test_every_way_to_few_heads_says_how_many_it_was_to_keep(tmp_path: Path) -> None:
+    changes = {
+        "methods": ("l0", "lottery", "ranked", "subset"),
+        "l0": {"target_heads_all": [18], "variants": {"long": {"updates": 300}}, "penalties_encoder": []},
+        "lottery": {
+            "heads_per_round": 9,
+            "tickets": [18],
+            "controls": {"reinit": "all", "same_counts": "all", "reinit_longer": "all"},
+            "longer_learning_rates": [0.001],
+            "variants": {"michel": {"scorer": "michel"}},
+        },
+        "ranked": {"heads": [18]},
+        "subset": {"heads": [18]},
+    }
+    ids = write_study(tmp_path / "study", settings(**changes))
+    collect(tmp_path / "study", tmp_path / "tables", ids)
+    runs = pd.read_csv(tmp_path / "tables" / "runs.csv").fillna({"variant": ""})
+    asked = runs[runs["target_heads"] == 18]
+    assert (asked["heads"] == 18).all()
+    assert set(asked["method"]) == {"l0", "ticket", "reinit", "reinit_longer", "same_counts", "ranked", "subset"}
+    assert set(asked.loc[asked["method"] == "ticket", "variant"]) == {"", "michel"}
+    assert runs.loc[runs["method"] == "round", "target_heads"].isna().all()
+    rounds = pd.read_csv(tmp_path / "tables" / "rounds.csv", keep_default_na=False)
+    assert set(rounds["variant"]) == {"", "michel"}
+    assert (rounds.groupby("run")["removed"].sum() == 9).all()
+    assert (rounds.groupby("run").size() == 72 - 9 * (rounds.groupby("run")["round"].first() - 1)).all()
+
+
 def test_curves_have_one_value_each_and_flag_what_was_no_number(tables: dict[str, pd.DataFrame]) -> None:
     curves = tables["curves"]
     assert not curves.duplicated(["run", "update", "metric"]).any()

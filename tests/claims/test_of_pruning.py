@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -139,6 +140,22 @@ def test_gap_grows() -> None:
     assert verdict("gap_grows", study(pairs([2.0, 0.1], "scratch")), **settings) == NO
     assert verdict("gap_grows", study(pairs([0.1, 0.5], "scratch", p_value=0.5)), **settings) == OPEN
     lacks("gap_grows", study(pairs([1.0], "scratch")), "fewer than two pairs", **settings)
+
+
+def test_the_paired_bootstrap_of_l0_and_control_decides() -> None:
+    rows = pairs([0.3, 0.9], "scratch", p_value=0.5)
+    settings = {"control": "scratch", "scope": "all"}
+    lead = {"scratch-all-4-s1": 0.3, "scratch-all-3-s1": 0.9}
+    met = [
+        {**row, "partner": row["run"].replace("scratch", "l0"), "partner_low": -at - 0.1, "partner_high": -at + 0.2}
+        if (at := lead.get(row["run"]))
+        else row
+        for row in rows
+    ]
+    assert verdict("beats_control", study(rows), points=0, **settings) == OPEN
+    assert verdict("beats_control", study(met), points=0, **settings) == YES
+    grown = of_pruning.gap_grows(study(met), claim("t", **settings))
+    assert (grown.ours, grown.low) == (pytest.approx(0.6), pytest.approx(0.6 - math.hypot(0.2, 0.1)))
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,17 @@ def test_tickets_are_compared_with_their_own_dense_model() -> None:
     assert as_prunable_by_lottery(study(rows), LOTTERY).ours == pytest.approx((0.5 - 0.5) / 2)
 
 
+def test_tickets_of_other_lotteries_are_left_out() -> None:
+    rows = tickets("softmax", 30.0, {2: 28.0}) + tickets("entmax15", 31.0, {2: 29.0})
+    others = [
+        {**row, "run": f"michel-{row['run']}", "variant": "michel", "bleu": 0.0}
+        for row in rows
+        if "ticket" in row["run"]
+    ]
+    main = [{**row, "variant": ""} for row in rows]
+    assert as_prunable_by_lottery(study([*others, *main]), LOTTERY).ours == pytest.approx(0.0)
+
+
 RISING = [[head + HEADS * layer for head in range(HEADS)] for layer in range(LAYERS)]
 """The larger, the higher the layer."""
 

@@ -48,6 +48,27 @@ def test_the_weakest_number_of_heads_decides_where_all_are_asked() -> None:
     assert "at 9 heads" in outcome.note
 
 
+def met(rows: list[dict[str, Any]], reach: float) -> list[dict[str, Any]]:
+    """Return the rows with the paired bootstrap of each re-initialised model against its ticket."""
+    tickets = {row["run"]: row for row in rows if row["method"] == "ticket"}
+    found = []
+    for row in rows:
+        partner = tickets.get(row["run"].replace("reinit", "ticket")) if row["method"] == "reinit" else None
+        delta = row["bleu"] - partner["bleu"] if partner else 0.0
+        limits = {"partner_low": delta - reach, "partner_high": delta + reach} if partner else {}
+        found.append({**row, "partner": partner["run"] if partner else "", **limits})
+    return found
+
+
+def test_the_paired_bootstrap_of_ticket_and_control_decides_what_two_differences_leave_open() -> None:
+    rows, growing = leads([0.4, 0.5], half=0.5), leads([0.1, 0.6], half=0.5)
+    assert verdict(of_ticket_controls.beats, study(rows), against(over="mean")) == OPEN
+    outcome = of_ticket_controls.beats(study(met(rows, 0.2)), against(over="mean"))
+    assert (outcome.verdict, outcome.low, outcome.high) == (YES, pytest.approx(0.25), pytest.approx(0.65))
+    assert verdict(of_ticket_controls.lead_grows, study(growing), against()) == OPEN
+    assert verdict(of_ticket_controls.lead_grows, study(met(growing, 0.1)), against()) == YES
+
+
 def test_two_seeds_that_disagree_leave_it_open() -> None:
     rows = [*leads([1.0]), *leads([-0.5], seed=2)]
     assert verdict(of_ticket_controls.beats, study(rows), against(over="mean")) == OPEN

@@ -24,6 +24,26 @@ def test_the_error_of_a_gain_is_that_of_the_paired_resamples() -> None:
     assert gain(pruned, scratch).high == pytest.approx(1 + math.hypot(0.4, 0.3))
 
 
+def test_a_run_and_its_partner_have_the_interval_of_their_own_resamples() -> None:
+    own = {"partner": "ticket-18-s1", "partner_low": -0.7, "partner_high": -0.2}
+    rows = [run("ticket-18", bleu=29.0), run("reinit-18", bleu=28.5, **own), run("michel-ticket-18", bleu=28.8)]
+    ticket, reinit, michel = (row for _, row in pd.DataFrame(rows).iterrows())
+    ahead, behind = gain(ticket, reinit), gain(reinit, ticket)
+    assert (ahead.value, ahead.low, ahead.high) == (0.5, 0.2, 0.7)
+    assert (behind.value, behind.low, behind.high) == (-0.5, -0.7, -0.2)
+    apart = gain(michel, reinit)
+    assert apart.high - apart.value == pytest.approx(apart.value - apart.low), "no partners: two differences"
+
+
+def test_without_a_paired_bootstrap_the_two_differences_are_taken() -> None:
+    rows = [run("ticket-18", bleu=29.0), run("reinit-18", bleu=28.5)]
+    ticket, reinit = (row for _, row in pd.DataFrame(rows).iterrows())
+    old = gain(ticket, reinit)
+    unscored = pd.DataFrame([{**row, "partner": "ticket-18-s1", "partner_low": None} for row in rows])
+    assert old.high - old.value > 0
+    assert gain(unscored.iloc[0], unscored.iloc[1]) == old
+
+
 def test_a_sweep_knows_its_control_and_its_shares() -> None:
     (sweep,) = sweeps(
         study(

@@ -10,11 +10,17 @@ from headcount.errors import UserError
 
 
 def test_texts_stay_texts(tmp_path: Path) -> None:
-    (tmp_path / "runs.csv").write_text("run,corpus,scope,bleu\nbaseline-s1,en-de,,30.5\n", encoding="utf-8")
+    (tmp_path / "runs.csv").write_text(
+        "run,corpus,variant,scope,partner,bleu\nbaseline-s1,en-de,0.0010,,,30.5\n", encoding="utf-8"
+    )
     (tmp_path / "roles.csv").write_text("run,corpus,role,value\nbaseline-s1,en-de,-1,0.5\n", encoding="utf-8")
     (tmp_path / "maps.csv").write_text("corpus,key_token,weight\nen-de,null,\n", encoding="utf-8")
+    speeds = "run,corpus,timed_run\nreinit-18-s1,en-de,\n"
+    (tmp_path / "speeds.csv").write_text(speeds, encoding="utf-8")
     tables = read(tmp_path)
     assert tables["roles"]["role"].tolist() == ["-1"]
+    assert tables["runs"][["variant", "partner"]].to_numpy().tolist() == [["0.0010", ""]]
+    assert tables["speeds"]["timed_run"].tolist() == [""]
     assert tables["runs"]["scope"].tolist() == [""]
     assert tables["maps"]["key_token"].tolist() == ["null"]
     assert tables["maps"]["weight"].isna().all()

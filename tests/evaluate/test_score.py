@@ -10,7 +10,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.tokenizers import tokenizer_ja_mecab, tokenizer_spm
 
 from headcount.errors import UserError
-from headcount.evaluate.score import SEED_VARIABLE, score, tokenizer_signature
+from headcount.evaluate.bootstrap import SEED_VARIABLE
+from headcount.evaluate.score import AGAINST_BASELINE, AGAINST_PARTNER, score, tokenizer_signature
 from headcount.settings import TOKENIZERS
 
 REFERENCES = [
@@ -33,6 +34,7 @@ WORSE = [
 def scored(hypotheses: Any, references: Any = REFERENCES, **changes: Any) -> dict[str, Any]:
     settings = {
         "baseline": None,
+        "partner": None,
         "subset": range(len(references)),
         "tokenizer": "13a",
         "bootstrap_samples": 200,
@@ -73,6 +75,24 @@ def test_the_interval_of_the_difference_pairs_the_resamples() -> None:
     assert worse["bleu_delta_high"] == pytest.approx(-better["bleu_delta_low"])
 
 
+def test_the_partner_is_compared_with_like_the_baseline_and_changes_nothing_else() -> None:
+    alone, both = scored(WORSE, baseline=REFERENCES), scored(WORSE, baseline=REFERENCES, partner=REFERENCES)
+    assert [both[name] for name in AGAINST_PARTNER] == [both[name] for name in AGAINST_BASELINE]
+    assert [alone[name] for name in AGAINST_PARTNER] == [None] * 4
+    assert {name: both[name] for name in both if name not in AGAINST_PARTNER} == {
+        name: alone[name] for name in alone if name not in AGAINST_PARTNER
+    }
+
+
+def test_a_partner_does_not_need_a_baseline() -> None:
+    own = scored(WORSE, partner=list(WORSE))
+    assert [own[name] for name in AGAINST_PARTNER] == [0, 0, 0, 1]
+    assert [own[name] for name in AGAINST_BASELINE] == [None] * 4
+    better = scored(REFERENCES, partner=WORSE)
+    assert 0 <= better["partner_low"] <= better["partner_delta"] <= better["partner_high"]
+    assert better["partner_delta"] == pytest.approx(-scored(WORSE, partner=REFERENCES)["partner_delta"])
+
+
 def test_seed_decides_the_interval_and_leaves_the_environment_alone() -> None:
     before = dict(os.environ)
     assert scored(WORSE, seed=1) == scored(WORSE, seed=1)
@@ -87,6 +107,9 @@ def test_subset_is_scored_alone_and_may_be_empty() -> None:
     assert scored(WORSE, subset=[0, 1])["bleu_without_near_duplicates"] == pytest.approx(100)
     assert scored(WORSE)["bleu_without_near_duplicates"] == pytest.approx(scored(WORSE)["bleu"])
     assert scored(WORSE, subset=[])["bleu_without_near_duplicates"] is None
+    some = [2, 3, 2]
+    alone = BLEU(force=True).corpus_score([WORSE[2], WORSE[3]], [REFERENCES[2:4]]).score
+    assert scored(WORSE, subset=some)["bleu_without_near_duplicates"] == alone
     with pytest.raises(UserError, match=r"index 6 .* 0 to 5"):
         scored(WORSE, subset=[6])
 
@@ -100,9 +123,11 @@ def test_unequal_counts_are_refused(hypotheses: list[str], references: list[str]
         scored(hypotheses, references)
 
 
-def test_a_baseline_of_another_length_is_refused() -> None:
+def test_a_baseline_or_partner_of_another_length_is_refused() -> None:
     with pytest.raises(UserError, match="5 translations of the baseline"):
         scored(REFERENCES, baseline=REFERENCES[:5])
+    with pytest.raises(UserError, match="4 translations of the partner"):
+        scored(REFERENCES, partner=REFERENCES[:4])
 
 
 def test_wrong_nesting_is_refused() -> None:

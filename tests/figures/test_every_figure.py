@@ -18,7 +18,7 @@ from headcount.errors import UserError
 from headcount.figures.style import LOOKS, look
 from headcount.registry import load, names
 
-SHARED = {"cells", "style", "groups", "tabular", "maps", "variants"}
+SHARED = {"cells", "style", "groups", "tabular", "maps", "variants", "curves", "equal_heads", "lottery_rounds"}
 """Modules of the folder that draw nothing themselves."""
 
 NO_TABLES = {"hard_concrete"}

@@ -8,7 +8,19 @@ import pytest
 from pruned_runs import gated, run
 from role_tables import write
 
-from headcount.figures.groups import corpora, groups, in_order, main_corpus, note, of_main, paper_numbers, read
+from headcount.figures.groups import (
+    corpora,
+    differences,
+    groups,
+    in_order,
+    main_corpus,
+    note,
+    of_main,
+    over_seeds,
+    paper_numbers,
+    read,
+    tried,
+)
 
 
 def test_seeds_are_joined_and_methods_ordered(tables_of: Callable[..., Path]) -> None:
@@ -80,12 +92,40 @@ def test_numbers_of_heads_stand_behind_penalties() -> None:
     assert groups(runs)[1].first_run == "l0-encoder-6h-s1"
 
 
+def test_variants_stand_behind_the_main_settings_and_only_where_they_are_asked_for() -> None:
+    ticket: dict[str, object] = {"scope": "all", "setting": "12 of 24 heads", "target_heads": 12}
+    tickets = [run(f"{name}ticket-s1", "ticket", variant=name, **ticket) for name in ("random", "", "michel")]
+    runs = pd.DataFrame([*tickets, gated("all", 0.1, (2, 8, 8), 12, variant=None)])
+    assert [(group.method, group.variant) for group in tried(runs)] == [
+        ("l0", ""),
+        ("ticket", ""),
+        ("ticket", "michel"),
+        ("ticket", "random"),
+    ]
+    assert [group.first_run for group in groups(runs)] == ["l0-all-0.1-s1", "ticket-s1"]
+    assert [group.target_heads for group in groups(runs)] == [None, 12]
+
+
+def test_differences_are_those_of_the_seeds_that_both_have() -> None:
+    rows = [("ticket", 1, 20.0), ("ticket", 2, 21.0), ("ticket", 3, 22.0), ("reinit", 2, 20.5), ("reinit", 3, 19.0)]
+    runs = pd.DataFrame([run(f"{method}-s{seed}", method, bleu=bleu, seed=seed) for method, seed, bleu in rows])
+    ticket, reinit = groups(runs)
+    found = differences(ticket, reinit)
+    assert found.to_dict() == {2: 0.5, 3: 3.0}
+    value = over_seeds(found)
+    assert value is not None
+    assert (value.centre, value.seeds) == (1.75, 2)
+    assert over_seeds(found.iloc[:0]) is None
+
+
 def test_texts_that_look_like_numbers_or_gaps_stay_texts(tmp_path: Path) -> None:
     write(tmp_path, maps=pd.DataFrame({"run": ["a", "b"], "role": ["-1", "+1"], "query_token": ["null", "NA"]}))
     table = read(tmp_path, "maps")
     assert table["role"].tolist() == ["-1", "+1"]
     assert table["query_token"].tolist() == ["null", "NA"]
     assert table["corpus"].tolist() == ["", ""]
+    write(tmp_path, runs=pd.DataFrame({"run": ["a", "b"], "partner": ["1e3", ""], "timed_run": ["", ""]}))
+    assert read(tmp_path, "runs")[["partner", "timed_run"]].to_numpy().tolist() == [["1e3", ""], ["", ""]]
 
 
 def test_the_papers_numbers_may_be_missing(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from headcount.figures.groups import DENSE, ORDER, PRUNED
-from headcount.figures.style import LOOKS, ROLE_LABELS, ROLES, kind_of, role_name, role_words
+from headcount.figures.style import LOOKS, ROLE_LABELS, ROLES, kind_of, look, role_name, role_words
 
 
 def test_every_method_has_a_look_that_no_other_has() -> None:
@@ -12,6 +12,14 @@ def test_every_method_has_a_look_that_no_other_has() -> None:
     distinct = {name: known for name, known in LOOKS.items() if name != "round"}  # a ticket's colour, by intent
     assert len({known.colour for known in distinct.values()}) == len(distinct)
     assert len({known.label for known in LOOKS.values()}) == len(LOOKS)
+
+
+def test_variants_are_called_after_their_method() -> None:
+    assert look("ticket", "michel").label == "ticket by gradient (Michel)"
+    assert look("ticket", "no_warmup").label == "lottery ticket, no warmup"
+    assert look("ranked", "michel-one_shot").label == "ranked after training, michel, one shot"
+    assert look("reinit_longer", "1e-05").label == "re-initialised, trained longer, 1e-05"
+    assert look("ticket", "").label == look("ticket").label == "lottery ticket"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from headcount.figures.cells import p_value
-from headcount.figures.groups import groups
+from headcount.figures.groups import groups, tried
 from headcount.figures.summary_table import COLUMNS, _bleu, _delta, _method, _setting, draw
 from headcount.figures.tabular import Cell
 
@@ -90,11 +90,13 @@ def test_no_cell_breaks_the_markdown(tables_of: Callable[..., Path], tmp_path: P
         ({"method": "l0", "setting": "target 6 heads"}, "L0 gates, all", "target 6 heads"),
         ({"method": "scratch", "setting": "λ=0.03"}, "trained from scratch, all", "λ = 0.03"),
         ({"method": "unnamed", "scope": "encoder", "setting": ""}, "unnamed heads removed, encoder", ""),
+        ({"method": "ticket", "variant": "random"}, "ticket of random heads", "1 of 2 heads"),
+        ({"method": "smaller", "variant": "narrow", "setting": "narrow"}, "smaller dense model, narrow", ""),
         ({"method": "l0", "parent_normaliser": "entmax15", "setting": "λ=1"}, "L0 gates of 1.5-entmax, all", "λ = 1"),
     ],
 )
 def test_every_method_says_what_it_is(values: dict[str, object], method: str, setting: str) -> None:
-    (group,) = groups(pd.DataFrame([run(1, **values)]))
+    (group,) = tried(pd.DataFrame([run(1, **values)]))
     assert (_method(group).text, _setting(group)) == (method, setting)
 
 

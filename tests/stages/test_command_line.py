@@ -65,11 +65,33 @@ def test_scores_of_files_that_do_not_belong_together_are_refused(tmp_path: Path)
             tmp_path / "out.json",
             references=tmp_path / "references",
             baseline=None,
+            partner=None,
             near_duplicates=None,
             tokenizer="13a",
             samples=10,
         )
     assert not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.parametrize("partner", ["ticket-18-s1", None])
+def test_a_score_names_the_run_that_it_was_compared_with(tmp_path: Path, partner: str | None):
+    for name, last in {"reinit-18-s1": "the old cat sleeps", "ticket-18-s1": "the cat sleeps here"}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "test.hypotheses").write_text(f"a dog sees the tree\n{last}\n")
+    (tmp_path / "references").write_text("a dog sees the tree\nthe old cat sleeps here\n")
+    score(
+        tmp_path / "reinit-18-s1" / "test.hypotheses",
+        tmp_path / "score.json",
+        references=tmp_path / "references",
+        baseline=None,
+        partner=tmp_path / partner / "test.hypotheses" if partner else None,
+        near_duplicates=None,
+        tokenizer="13a",
+        samples=10,
+    )
+    values = json.loads((tmp_path / "score.json").read_text())
+    assert values["partner"] == partner
+    assert (values["partner_delta"] is None) == (partner is None)
 
 
 def test_the_plan_takes_measured_seconds_where_a_run_is_finished(tmp_path: Path):

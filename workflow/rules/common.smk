@@ -16,6 +16,7 @@ try:
     import headcount.config
     import headcount.errors
     import headcount.fingerprint
+    import headcount.partners
     import headcount.plan
 except ImportError as error:
     raise WorkflowError(f"{error}; run `make setup`, then .venv/bin/snakemake") from None
@@ -66,6 +67,18 @@ FIGURES_BY_NAME = {
     "attention_speed_table": ("correia2019-speed", ("entmax",)),
     "sparsity_and_pruning": ("correia2019-pruning", ("sparse models pruned",)),
     "sparsity_and_pruning_table": ("correia2019-pruning", ("sparse models pruned",)),
+    "ticket_bleu": ("behnke2020-table1", ("lottery",)),
+    "heads_by_round": ("behnke2020-table3", ("lottery",)),
+    "heads_by_round_table": ("behnke2020-table3", ("lottery",)),
+    "ticket_gain": ("behnke2020-table4", ("lottery",)),
+    "pruned_speed": ("behnke2020-speed", ("lottery",)),
+    "pruned_speed_table": ("behnke2020-speed", ("lottery",)),
+    "round_speed": ("behnke2020-cost", ("lottery",)),
+    "training_cost_table": ("behnke2020-cost", ("lottery",)),
+    "survivor_overlap": ("behnke2020-survivors", ("lottery",)),
+    "rank_stability": ("behnke2020-survivors", ("lottery",)),
+    "pruning_methods": ("behnke2020-methods", ("lottery",)),
+    "pruning_methods_table": ("behnke2020-methods", ("lottery",)),
 }
 
 # Which papers' claims a study is held against: those of which it runs a method or an analysis.
@@ -203,6 +216,12 @@ def baseline_hypotheses(wildcards):
     run = PLAN[wildcards.run]
     first = models((run.corpus, str(run.seed)))[0]
     return f"{RUNS}/{first}/test.hypotheses"
+
+
+def partner_hypotheses(wildcards):
+    """Return the translations of the run's partner, for a second paired bootstrap; nothing where it has none."""
+    partner = headcount.partners.partner(PLAN[wildcards.run], PLAN)
+    return [f"{RUNS}/{partner}/test.hypotheses"] if partner else []
 
 
 def models_of_seed(wildcards):

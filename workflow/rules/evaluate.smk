@@ -36,6 +36,7 @@ rule score:
     input:
         hypotheses=f"{RUNS}/{{run}}/test.hypotheses",
         baseline=baseline_hypotheses,
+        partner=partner_hypotheses,
         references=of_corpus("corpus/test.target"),
         near_duplicates=of_corpus("near_duplicates.json"),
     output:
@@ -49,11 +50,12 @@ rule score:
     params:
         tokenizer=lambda wildcards: own(wildcards).evaluation.bleu_tokenizer,
         samples=lambda wildcards: own(wildcards).evaluation.bootstrap_samples,
+        partner=lambda wildcards, input: [f"--partner {path}" for path in input.partner],
         code=code("stages.score"),
     message:
         "score: {wildcards.run}"
     shell:
-        "python -m headcount score --references {input.references} --baseline {input.baseline}"
+        "python -m headcount score --references {input.references} --baseline {input.baseline} {params.partner}"
         " --near-duplicates {input.near_duplicates} --tokenizer {params.tokenizer} --samples {params.samples}"
         " {input.hypotheses} {output.score} > {log} 2>&1"
 

@@ -3,6 +3,8 @@
 TABLES = (
     "runs",
     "heads",
+    "rounds",
+    "speeds",
     "curves",
     "gates",
     "alpha",

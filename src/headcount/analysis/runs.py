@@ -13,6 +13,8 @@ from headcount.analysis.outcomes import runs_table
 from headcount.analysis.relations import relations_table
 from headcount.analysis.relevance import relevance
 from headcount.analysis.roles import roles_table
+from headcount.analysis.rounds import rounds_table
+from headcount.analysis.speeds import speeds_table
 from headcount.analysis.study import read_runs
 from headcount.analysis.surviving import heads_table
 from headcount.analysis.trajectories import trajectories
@@ -38,6 +40,8 @@ def collect(study: Path, out: Path, runs: Collection[str]) -> None:
     tables: dict[str, pd.DataFrame] = {
         "runs": runs_table(study, finished),
         "heads": heads_table(finished),
+        "rounds": rounds_table(finished),
+        "speeds": speeds_table(study, finished),
         **trajectories(finished),
         **observed(finished),
         "roles": roles_table(finished),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,12 @@ import yaml
 
 from headcount.errors import UserError
 from headcount.heads import ATTENTION_TYPES, Heads, full
+from headcount.train.journal import read
 
 logger = logging.getLogger(__name__)
+
+SMALLER = "smaller"
+"""Method of the dense models of less compute, whose layers and heads are their own."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,16 @@ class FinishedRun:
         return str(self.settings["method"])
 
     @property
+    def stage(self) -> str:
+        """The stage of training that wrote the folder."""
+        return str(self.settings["stage"])
+
+    @property
+    def variant(self) -> str:
+        """Which of a method's settings were tried; empty: the main ones."""
+        return str(self.settings.get("variant", ""))
+
+    @property
     def penalty(self) -> float | None:
         """The λ of an L0 run; None where it was searched for."""
         l0 = self.settings.get("l0", {})
@@ -49,8 +63,26 @@ class FinishedRun:
 
     @property
     def target_heads(self) -> int | None:
-        """The number of heads that an L0 run was to leave; None without such a wish."""
-        return self.settings.get("l0", {}).get("target_heads") or None
+        """The number of heads that the run was to leave, of its scope; None without such a wish."""
+        asked = self.settings.get("target_heads") or self.settings.get("l0", {}).get("target_heads")
+        return int(asked) if asked else None
+
+    @property
+    def clock(self) -> str:
+        """The key of the time that the training took: CPU time on a CPU, where wall time depends on other programs."""
+        on_cpu = self.record.get("device") == "cpu" and "cpu_seconds" in self.record
+        return "cpu_seconds" if on_cpu else "seconds"
+
+    @property
+    def seconds(self) -> float | None:
+        """The time of `clock` that the whole training took."""
+        return self.record.get(self.clock)
+
+    @functools.cached_property
+    def journal(self) -> list[dict[str, Any]]:
+        """The lines of the run's journal; a lottery round of no updates has none."""
+        path = self.folder / "journal.jsonl"
+        return read(path) if path.is_file() else []
 
     @functools.cached_property
     def model(self) -> dict[str, Any] | None:
@@ -97,18 +129,23 @@ def read_runs(study: Path, runs: Collection[str]) -> list[FinishedRun]:
 
 
 def every_head(runs: Collection[FinishedRun]) -> dict[str, Heads]:
-    """Return the heads of the unpruned model of each corpus, which all its runs share.
+    """Return the heads of the unpruned model of each corpus, from which all but the smaller dense models descend.
 
     Raises:
-        UserError: no run of a corpus has a model.
+        UserError: no run of a corpus has such a model.
 
     """
-    models = {run.corpus: run.model for run in runs if run.model is not None}
+    models = {run.corpus: run.model for run in runs if run.model is not None and run.method != SMALLER}
     if missing := {run.corpus for run in runs} - set(models):
         raise UserError(
             f"{', '.join(sorted(missing))}: none of the finished runs has a model; train the baseline first"
         )
-    return {name: full(m["layers_encoder"], m["layers_decoder"], m["heads"]) for name, m in models.items()}
+    return {name: unpruned(model) for name, model in models.items()}
+
+
+def unpruned(model: Mapping[str, Any]) -> Heads:
+    """Return the heads that a model had before any was removed, from its configuration."""
+    return full(model["layers_encoder"], model["layers_decoder"], model["heads"])
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

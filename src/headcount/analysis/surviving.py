@@ -1,4 +1,4 @@
-"""One row for each original head of each run, kept or not."""
+"""One row for each original head of each run, kept or not; a smaller dense model has fewer of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from headcount.analysis.study import FinishedRun, every_head
+from headcount.analysis.study import SMALLER, FinishedRun, every_head, unpruned
 from headcount.heads import flat
 
 COLUMNS = ("run", "corpus", "method", "attention", "layer", "head", "kept")
@@ -15,9 +15,10 @@ COLUMNS = ("run", "corpus", "method", "attention", "layer", "head", "kept")
 
 def heads_table(runs: Sequence[FinishedRun]) -> pd.DataFrame:
     """Collect `heads.csv`."""
-    everything = {corpus: flat(heads) for corpus, heads in every_head(runs).items()}
+    everything = every_head(runs)
     rows = []
     for run in runs:
         kept = set(flat(run.kept))
-        rows += [(run.run, run.corpus, run.method, *head, int(head in kept)) for head in everything[run.corpus]]
+        original = unpruned(run.model) if run.method == SMALLER and run.model else everything[run.corpus]
+        rows += [(run.run, run.corpus, run.method, *head, int(head in kept)) for head in flat(original)]
     return pd.DataFrame(rows, columns=list(COLUMNS))

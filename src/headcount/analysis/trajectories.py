@@ -10,7 +10,6 @@ import pandas as pd
 
 from headcount.analysis.study import FinishedRun
 from headcount.heads import ATTENTION_TYPES
-from headcount.train.journal import read
 
 CURVES = ("run", "corpus", "update", "metric", "value")
 """Columns of `curves.csv`; an empty value is one that was not a number."""
@@ -31,7 +30,7 @@ def trajectories(runs: Sequence[FinishedRun]) -> dict[str, pd.DataFrame]:
     gates: list[tuple[Any, ...]] = []
     alpha: list[tuple[Any, ...]] = []
     for run in runs:
-        for line in read(run.folder / "journal.jsonl"):
+        for line in run.journal:
             place = (run.run, run.corpus, line["update"])
             curves += [(*place, metric, value) for metric, value in _numbers(line)]
             gates += [(*place, *row) for row in _per_head(line.get("gates", {}))]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from headcount.claims.estimate import Estimate, average, over_seeds, ratio, within
+from headcount.claims.estimate import Estimate, average, difference, over_seeds, ratio, within
 from headcount.claims.sweeps import Sweep, baselines, gain, of_softmax, sweeps
 from headcount.claims.tables import Lacking, Tables
 from headcount.claims.verdict import Claim, Outcome, at_least, at_most, more_than
@@ -98,12 +98,7 @@ def gap_grows(tables: Tables, claim: Claim) -> Outcome:
     pairs = [of_seed for of_seed in _pairs(tables, claim["control"], claim["scope"]) if len(of_seed) > 1]
     if not pairs:
         raise Lacking(f"fewer than two pairs of L0 and {claim['control']}")
-    grown = []
-    for of_seed in pairs:
-        dense, sparse = of_seed[0], of_seed[-1]
-        value = sparse.value - dense.value
-        half = math.hypot(sparse.high - sparse.value, dense.high - dense.value)
-        grown.append(Estimate(value, value - half, value + half))
+    grown = [difference(of_seed[-1], of_seed[0]) for of_seed in pairs]
     return more_than(over_seeds(grown), 0.0, "lead of the sparsest less lead of the densest, BLEU")
 
 

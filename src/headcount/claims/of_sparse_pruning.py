@@ -11,7 +11,7 @@ import pandas as pd
 from headcount.claims.dense_models import HEAD, SOFTMAX, each, of_heads
 from headcount.claims.estimate import NORMAL, Estimate, average, difference, over_seeds
 from headcount.claims.of_pruning import PARTLY
-from headcount.claims.sweeps import Sweep, gain, sweeps
+from headcount.claims.sweeps import Sweep, gain, sweeps, variants
 from headcount.claims.tables import Lacking, Tables
 from headcount.claims.verdict import Claim, Outcome, at_most, more_than
 
@@ -45,7 +45,7 @@ def as_prunable_by_lottery(tables: Tables, claim: Claim) -> Outcome:
     A loss is against the dense model of the same attention.
     """
     runs = tables["runs"]
-    tickets = runs[runs["method"] == "ticket"]
+    tickets = runs[(runs["method"] == "ticket") & (variants(runs) == "")]
 
     def excess(dense: pd.Series, softmax: pd.Series) -> Estimate:
         of_seed = tickets[tickets["seed"] == dense["seed"]]

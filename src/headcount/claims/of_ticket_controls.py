@@ -85,7 +85,7 @@ def _slope(of_seed: Sequence[Pair]) -> Estimate:
     spread = sum((pair.removed - centre) ** 2 for pair in of_seed)
     weights = [(pair.removed - centre) / spread / 10 for pair in of_seed]
     value = sum(weight * pair.lead.value for weight, pair in zip(weights, of_seed, strict=True))
-    errors = [weight * (pair.lead.high - pair.lead.value) for weight, pair in zip(weights, of_seed, strict=True)]
+    errors = [weight * (pair.lead.high - pair.lead.low) / 2 for weight, pair in zip(weights, of_seed, strict=True)]
     half = math.hypot(*errors)
     return Estimate(value, value - half, value + half)
 

@@ -111,12 +111,22 @@ def variants(runs: pd.DataFrame) -> pd.Series[str]:
 def gain(run: pd.Series, other: pd.Series) -> Estimate:
     """Return the BLEU of a run less that of another of the same seed, with the interval of one test set.
 
-    The errors of the two differences to the baseline are added as if they were independent. They share the baseline's
-    and are positively correlated, so the interval errs to the wide side.
+    Where one of the two is the other's partner, it is that of their own paired bootstrap. Otherwise the errors of the
+    two differences to the baseline are added as if they were independent. They share the baseline's and are positively
+    correlated, so the interval errs to the wide side.
     """
     value = float(run["bleu"]) - float(other["bleu"])
+    if _meets(run, other):
+        return Estimate(value, float(run["partner_low"]), float(run["partner_high"]))
+    if _meets(other, run):
+        return Estimate(value, -float(other["partner_high"]), -float(other["partner_low"]))
     half = math.hypot(_error(run), _error(other))
     return Estimate(value, value - half, value + half)
+
+
+def _meets(run: pd.Series, other: pd.Series) -> bool:
+    """Say whether the table has the paired bootstrap of a run against this other one."""
+    return pd.notna(run.get("partner_low")) and bool(run["partner"] == other["run"])
 
 
 def _error(run: pd.Series) -> float:

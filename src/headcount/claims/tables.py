@@ -14,8 +14,9 @@ OURS = ("claims", "paper_numbers")
 """Tables that are made from the others."""
 
 TEXTS = (
-    *("run", "corpus", "method", "scope", "setting", "parent", "parent_normaliser", "attention", "measure"),
-    *("kind", "role", "labels", "relation", "query_token", "key_token", "measure_a", "measure_b"),
+    *("run", "corpus", "method", "variant", "scope", "setting", "parent", "parent_normaliser", "partner"),
+    *("timed_run", "attention", "measure", "measure_a", "measure_b"),
+    *("kind", "role", "labels", "relation", "query_token", "key_token"),
 )
 """Columns whose cells are text, also where they look like a number (role `-1`) or a missing value (token `null`)."""
 

@@ -84,13 +84,14 @@ def score(
     out: Path,
     references: Annotated[Path, typer.Option()],
     baseline: Annotated[Path | None, typer.Option(help="translations to compare with by paired bootstrap")] = None,
+    partner: Annotated[Path | None, typer.Option(help="the same of another run, in its run folder")] = None,
     near_duplicates: Annotated[
         Path | None, typer.Option(help="JSON list of test lines left out of the second score")
     ] = None,
     tokenizer: Annotated[str, typer.Option(help="sacreBLEU tokenizer")] = TOKENIZER,
-    samples: Annotated[int, typer.Option(help="bootstrap samples")] = 1000,
+    samples: Annotated[int, typer.Option(min=1, help="bootstrap samples")] = 1000,
 ) -> None:
-    """Score translations: BLEU with interval, chrF, paired bootstrap against a baseline."""
+    """Score translations: BLEU with interval, chrF, paired bootstrap against a baseline and another run."""
     from headcount.stages.score import score as score_files
 
     score_files(
@@ -98,6 +99,7 @@ def score(
         out,
         references=references,
         baseline=baseline,
+        partner=partner,
         near_duplicates=near_duplicates,
         tokenizer=tokenizer,
         samples=samples,

@@ -33,7 +33,7 @@ class Resampled:
     """
 
     lines: Sequence[str]
-    counts: Sequence[Sequence[int]]
+    counts: list[list[int]]
     bleu: float
     samples: npt.NDArray[np.float64]
 

@@ -1,6 +1,7 @@
 """BLEU against the number of heads kept: what each method loses on the way to few heads (voita2019, figure 7).
 
-The main corpus only. Models pruned from sparse attention have its colour and the marker of the pruning method.
+The main corpus and the main settings of each method only. Models pruned from sparse attention have its colour and the
+marker of the pruning method.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ DODGE = 0.02
 
 LABEL = 0.1
 """Width that a λ label takes, as a share of the axis."""
+
+
+REWOUND = ("ticket", "same_counts", "reinit")
+"""Methods of the lottery, whose heads were removed before the training: a line joins them with the dense model."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +68,9 @@ def _figure(runs: pd.DataFrame) -> Figure:
     shown = [group for group in every if group not in (dense, lookup)]
     encoder = [group for group in shown if group.scope == "encoder"]
     others = [group for group in shown if group.scope != "encoder"]
+    frozen = "" if any(group.method in REWOUND for group in encoder) else ", decoder frozen"
     panels = [
-        Panel(f"pruning the encoder, decoder frozen{remark}", "encoder heads kept", "heads_encoder", encoder),
+        Panel(f"pruning the encoder{frozen}{remark}", "encoder heads kept", "heads_encoder", encoder),
         Panel(f"all attention types{remark}", "heads kept, all types", "heads", others),
     ]
     panels = [panel for panel in panels if panel.groups]
@@ -100,7 +106,7 @@ def _panel(axes: Axes, panel: Panel, dense: Group | None, everything: float) -> 
         axes.axhspan(point.bleu.low, point.bleu.high, color="black", alpha=0.07, linewidth=0, zorder=0)
         _draw(axes, [point])
     for (method, normaliser), found in series.items():
-        line = [*start, *found] if method in ("ticket", "reinit") and normaliser == SOFTMAX else found
+        line = [*start, *found] if method in REWOUND and normaliser == SOFTMAX else found
         axes.plot(
             [point.x for point in line],
             [point.bleu.centre for point in line],

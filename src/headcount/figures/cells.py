@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headcount.figures.groups import Group, Value
+from headcount.figures.groups import Group, Value, differences, over_seeds
 from headcount.figures.style import MINUS
 
 SIGNIFICANT = 0.05
@@ -30,15 +30,8 @@ def signed_mean(value: Value) -> str:
 
 def lead(group: Group, other: Group | None) -> str:
     """Show by how much BLEU a group is ahead of another, seed by seed; nothing where they share no seed."""
-    if other is None:
-        return ""
-    scores = [one.rows.set_index("seed")["bleu"] for one in (group, other)]
-    differences = (scores[0] - scores[1]).dropna()
-    if differences.empty:
-        return ""
-    spread = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
-    mean = float(differences.mean())
-    return signed_mean(Value(mean, mean - spread, mean + spread, len(differences)))
+    value = over_seeds(differences(group, other)) if other else None
+    return signed_mean(value) if value else ""
 
 
 def significant(group: Group) -> bool:

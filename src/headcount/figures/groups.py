@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -19,17 +21,25 @@ DENSE = (
     "entmax_alpha_layer",
     "entmax_alpha_model",
 )
-PRUNED = ("l0", "scratch", "random", "unnamed", "named", "round", "ticket", "reinit")
-"""Methods that leave heads out. A method that is in no list is a dense model with a mixture of normalisers."""
+PRUNED = (
+    *("l0", "scratch", "random", "unnamed", "named"),
+    *("round", "ticket", "same_counts", "reinit", "reinit_longer"),
+    *("ranked", "subset", "smaller"),
+)
+"""Methods that leave heads out, or other parts of the model. A method that is in no list is a dense model with a
+mixture of normalisers."""
 
 ORDER = (*DENSE, *PRUNED, "lookup")
 """Order of the methods in tables and legends; others follow the dense models by name."""
 
 SOFTMAX = "softmax"
 
+KEYS = ("corpus", "method", "variant", "parent_normaliser", "scope", "setting")
+"""Columns that the runs of a group have in common, in the order of its fields."""
+
 TEXTS = (
-    *("run", "corpus", "method", "scope", "setting", "parent", "parent_normaliser", "role"),
-    *("query_token", "key_token"),
+    *("run", "corpus", "method", "variant", "scope", "setting", "parent", "parent_normaliser", "partner"),
+    *("timed_run", "role", "query_token", "key_token"),
 )
 """Columns whose cells are text, also where they look like a number or a missing value."""
 
@@ -105,10 +115,11 @@ class Value:
 
 @dataclass(frozen=True)
 class Group:
-    """Runs of one corpus, method, normaliser and setting, one for each seed."""
+    """Runs of one corpus, method, variant, normaliser and setting, one for each seed."""
 
     corpus: str
     method: str
+    variant: str
     normaliser: str
     scope: str
     setting: str
@@ -118,6 +129,12 @@ class Group:
     def penalty(self) -> float:
         """The λ of an L0 group, NaN for any other and where λ was searched for."""
         return float(self.rows["penalty"].iloc[0])
+
+    @functools.cached_property
+    def target_heads(self) -> int | None:
+        """The number of heads of its scope that the group was to leave; None without such a wish."""
+        asked = self.value("target_heads")
+        return int(asked.centre) if asked else None
 
     @property
     def first_run(self) -> str:
@@ -131,12 +148,7 @@ class Group:
 
     def value(self, column: str) -> Value | None:
         """Return mean and spread of a column over the seeds that have it; None when none has it."""
-        numbers = pd.to_numeric(self.rows[column]).dropna()
-        if numbers.empty:
-            return None
-        mean = float(numbers.mean())
-        spread = float(numbers.std(ddof=1)) if len(numbers) > 1 else 0.0
-        return Value(mean, mean - spread, mean + spread, len(numbers))
+        return over_seeds(self.rows[column]) if column in self.rows else None
 
     def bleu(self) -> Value | None:
         """Return BLEU ± standard deviation over the seeds; with one seed its 95 % bootstrap interval."""
@@ -147,17 +159,39 @@ class Group:
         return Value(value.centre, float(row["bleu_low"]), float(row["bleu_high"]), 1)
 
 
+def over_seeds(numbers: pd.Series[Any]) -> Value | None:
+    """Return mean and standard deviation of one number a seed; None when there is none."""
+    known = pd.to_numeric(numbers).dropna()
+    if known.empty:
+        return None
+    mean = float(known.mean())
+    spread = float(known.std(ddof=1)) if len(known) > 1 else 0.0
+    return Value(mean, mean - spread, mean + spread, len(known))
+
+
+def differences(group: Group, other: Group, column: str = "bleu") -> pd.Series[float]:
+    """Return by how much a group is ahead of another in each seed that both have."""
+    values = [pd.to_numeric(one.rows.set_index("seed")[column]) for one in (group, other)]
+    return (values[0] - values[1]).dropna()
+
+
 def groups(runs: pd.DataFrame) -> list[Group]:
+    """Return `tried`, of each method with its main settings only."""
+    return [group for group in tried(runs) if not group.variant]
+
+
+def tried(runs: pd.DataFrame) -> list[Group]:
     """Group the rows of `runs.csv` that differ only by their seed: the main corpus first, methods in `ORDER`.
 
-    Within a method come models pruned from softmax first, the encoder before all heads, then more heads first.
+    Within a method come models pruned from softmax first, the encoder before all heads, the main settings before the
+    variants, then more heads first.
     """
-    keys = {name: _texts(runs, name) for name in ("corpus", "method", "parent_normaliser", "scope", "setting")}
+    keys = {name: _texts(runs, name) for name in KEYS}
     keys["parent_normaliser"] = keys["parent_normaliser"].replace("", SOFTMAX)
-    found = [
-        Group(str(corpus), str(method), str(normaliser), str(scope), str(setting), rows)
-        for (corpus, method, normaliser, scope, setting), rows in runs.groupby(list(keys.values()), sort=False)
-    ]
+    found = []
+    for key, rows in runs.groupby(list(keys.values()), sort=False):
+        corpus, method, variant, normaliser, scope, setting = map(str, key)
+        found.append(Group(corpus, method, variant, normaliser, scope, setting, rows))
     order = {corpus: place for place, corpus in enumerate(keys["corpus"].unique())}
     return sorted(found, key=lambda group: (order[group.corpus], *_place(group)))
 
@@ -191,5 +225,5 @@ def _rank(method: str) -> tuple[int, str]:
 def _place(group: Group) -> tuple[object, ...]:
     heads = group.value("heads")
     settings = (pd.isna(group.penalty), 0.0 if pd.isna(group.penalty) else group.penalty)
-    place = (*_rank(group.method), group.normaliser != SOFTMAX, group.normaliser, group.scope == "all", *settings)
-    return (*place, -heads.centre if heads else 0.0, group.setting)
+    place = (*_rank(group.method), group.normaliser != SOFTMAX, group.normaliser, group.scope == "all", group.variant)
+    return (*place, *settings, -heads.centre if heads else 0.0, group.setting)

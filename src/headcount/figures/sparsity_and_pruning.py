@@ -150,7 +150,9 @@ def _figure(runs: pd.DataFrame, heads: pd.DataFrame, measures: pd.DataFrame) -> 
     if not found:
         return nothing_to_draw("no model with sparse attention was pruned")
     compared = comparisons(runs, heads, measures)
-    panels = list(dict.fromkeys((one.measure, one.normaliser) for one in compared))
+    # The α of a fixed normaliser is the same for all heads and can predict nothing.
+    told = [one for one in compared if not math.isnan(one.correlation.centre)]
+    panels = list(dict.fromkeys((one.measure, one.normaliser) for one in told))
     height = BLEU_INCHES + LEGEND_INCHES + (HEADS_INCHES if panels else 0)
     figure = Figure(figsize=(PAGE_INCHES, height), layout="constrained")
     ratios = [BLEU_INCHES, HEADS_INCHES] if panels else [BLEU_INCHES]
@@ -225,7 +227,7 @@ def _heads_panel(axes: Axes, compared: Sequence[Comparison]) -> None:
     axes.grid(axis="x")
     axes.set_xlabel(MEASURES[first.measure])
     lines = [f"{one.setting}: {interval(one.correlation)}" for one in compared]
-    remarks(axes, f"{label(dense_method(first.normaliser))}: rank correlation with survival", *lines)
+    remarks(axes, f"{label(dense_method(first.normaliser))}: \nrank correlation with survival", *lines)
 
 
 def interval(value: Value) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,12 +99,30 @@ LOOKS = {
     "entmax_alpha_model": Look("α-entmax, one α a model", "#882255", "8"),
     "scratch": Look("trained from scratch", "#56B4E9", "p"),
     "random": Look("random heads", "#999933", "P"),
+    "same_counts": Look("random heads in the ticket's layers", "#6699CC", "h"),
+    "reinit_longer": Look("re-initialised, trained longer", "#7F4F00", "s"),
+    "ranked": Look("ranked after training", "#2F9E6E", "^"),
+    "subset": Look("learned subset", "#994F88", "v"),
+    "smaller": Look("smaller dense model", "#555555", "X"),
     "unnamed": Look("unnamed heads removed", "#332288", "<"),
     "named": Look("named heads removed", "#CC6677", ">"),
     "lookup": Look("lookup baseline", GREY, "d"),
 }
 """Colours of Okabe and Ito, then of Tol's muted set, distinct for colour-blind readers; markers repeat the distinction
 without colour."""
+
+VARIANTS = {
+    "ticket-michel": Look("ticket by gradient (Michel)", "#882255", ">"),
+    "ticket-random": Look("ticket of random heads", "#999933", "P"),
+    "ticket-inverse": Look("ticket of the least confident heads", "#CC79A7", "v"),
+    "ticket-per_layer": Look("ticket, as many in each layer", "#009E73", "^"),
+    "ticket-per_type": Look("ticket, as many of each type", "#44AA99", "<"),
+    "ticket-from_start": Look("ticket from the initialisation", "#332288", "o"),
+    "ranked-one_shot": Look("ranked after training, one shot", "#2F9E6E", "^"),
+    "ranked-iterative": Look("ranked after training, in steps", "#2F9E6E", "<"),
+    "ranked-rate_rewound": Look("ranked after training, rate rewound", "#2F9E6E", ">"),
+}
+"""Variants of a method that are drawn apart from it, `<method>-<variant>`, by the names that our studies give them."""
 
 SPARE_COLOURS = ("#8B6D00", "#5B3A8C", "#777777")
 
@@ -154,11 +173,15 @@ def role_words(role: str) -> str:
     return " → ".join(ends if direction == "to_dependent" else reversed(ends))
 
 
-def look(method: str) -> Look:
-    """Return the look of a method; one that is unknown here gets its name and a spare colour."""
-    if method in LOOKS:
+def look(method: str, variant: str = "") -> Look:
+    """Return the look of a method; one that is unknown here, or a variant of one, gets its name and a spare colour."""
+    if not variant and method in LOOKS:
         return LOOKS[method]
-    return Look(method, SPARE_COLOURS[sum(method.encode()) % len(SPARE_COLOURS)], "*")
+    if (name := f"{method}-{variant}") in VARIANTS:
+        return VARIANTS[name]
+    words = re.sub(r"(?<!\de)-", ", ", variant.replace("_", " "))  # a rate may be 1e-05
+    label = f"{LOOKS[method].label}, {words}" if method in LOOKS else method
+    return Look(label, SPARE_COLOURS[sum(f"{method}{variant}".encode()) % len(SPARE_COLOURS)], "*")
 
 
 def shades(colour: str) -> LinearSegmentedColormap:

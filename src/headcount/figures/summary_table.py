@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from headcount.figures.cells import SIGNIFICANT, p_value, significant
-from headcount.figures.groups import SOFTMAX, Group, Value, corpora, groups, read
+from headcount.figures.groups import SOFTMAX, Group, Value, corpora, read, tried
 from headcount.figures.style import MINUS, look
 from headcount.figures.tabular import Cell, Table, write
 
@@ -30,7 +30,7 @@ def draw(tables: Path, out: Path) -> None:
     table = Table(
         title="all models",
         columns=[(column.above, column.heading) for column in columns],
-        rows=[[column.cell(group) for column in columns] for group in groups(runs) if group.method != "round"],
+        rows=[[column.cell(group) for column in columns] for group in tried(runs) if group.method != "round"],
         notes=_notes(runs),
         flat=[f"{column.heading} heads" if column.above == HEADS else column.heading for column in columns],
         block=len(columns) - len(COLUMNS) + 1,
@@ -86,13 +86,15 @@ def _delta(group: Group) -> str | Cell:
 
 def _setting(group: Group) -> str:
     control = " (control)" if group.method == "l0" and group.penalty == 0 else ""
-    return "" if group.setting == group.method else group.setting.replace("λ=", "λ = ") + control
+    named = (group.method, group.variant)  # a dense model has no other setting than its name
+    return "" if group.setting in named else group.setting.replace("λ=", "λ = ") + control
 
 
 def _method(group: Group) -> Cell:
     dense = f" of {look(group.normaliser).label}" if group.normaliser not in (SOFTMAX, group.method) else ""
     scope = f", {group.scope}" if group.method in SCOPED else ""
-    return Cell(look(group.method).label + dense + scope, dot=look(group.method).colour)
+    style = look(group.method, group.variant)
+    return Cell(style.label + dense + scope, dot=style.colour)
 
 
 def _three_digits(value: float) -> str:
@@ -155,7 +157,11 @@ def _notes(runs: pd.DataFrame) -> list[str]:
         )
     rounds = runs[runs["method"] == "round"]
     if not rounds.empty:
-        chains = sum(len(group.rows) for group in groups(rounds) if group.setting == "round 1")
+        listed = tried(rounds)
+        chains = sum(len(group.rows) for group in listed if group.setting == "round 1")
         minutes = rounds["train_seconds"].sum() / 60 / chains
-        notes.append(f"The {len(rounds) // chains} lottery rounds of a seed took another {minutes:.1f} minutes.")
+        variant = " and variant" if any(group.variant for group in listed) else ""
+        notes.append(
+            f"The {len(rounds) // chains} lottery rounds of a seed{variant} took another {minutes:.1f} minutes."
+        )
     return notes

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, ListedColormap
 from matplotlib.figure import Figure
 
-from headcount.figures.groups import SOFTMAX, Group, groups, main_corpus, note, of_main, read
+from headcount.figures.groups import SOFTMAX, Group, main_corpus, note, of_main, read, tried
 from headcount.figures.style import (
     ATTENTION_LABELS,
     GREY,
@@ -61,7 +61,7 @@ def _figure(runs: pd.DataFrame, heads: pd.DataFrame) -> Figure:
     runs, heads = of_main(runs, runs), of_main(runs, heads)
     pruned = runs[runs["method"].isin(["l0", "round", "ticket"]) & ~(runs["penalty"] == 0)]
     seed = pruned["seed"].min()
-    rows = _rows(groups(pruned[pruned["seed"] == seed]), heads)
+    rows = _rows(shown(pruned[pruned["seed"] == seed]), heads)
     if not rows:
         return nothing_to_draw("this study has no pruned run")
     kinds = [kind for kind in ATTENTION_LABELS if kind in set(heads["attention"])]
@@ -105,19 +105,24 @@ def _figure(runs: pd.DataFrame, heads: pd.DataFrame) -> Figure:
     return figure
 
 
+def shown(runs: pd.DataFrame) -> list[Group]:
+    """Return the models of the main settings, and the rounds of all variants of the lottery."""
+    return [group for group in tried(runs) if group.method == "round" or not group.variant]
+
+
 def _rows(found: list[Group], heads: pd.DataFrame) -> list[Row]:
     maps = {run: _maps(table) for run, table in heads.groupby("run")}
     rows = []
     rounds = defaultdict(list)
     for group in found:
         if group.method == "round":
-            rounds[group.normaliser].append(group.first_run)
+            rounds[group.normaliser, group.variant].append(group.first_run)
             continue
         colours = ListedColormap([PALE, look(group.method).colour])
         rows.append(Row(_name(group), colours, maps[group.first_run], 1, group.scope == "encoder"))
-    for normaliser, names in rounds.items():
+    for (normaliser, variant), names in rounds.items():
         survived = {kind: np.sum([maps[run][kind] for run in names], axis=0) for kind in maps[names[0]]}
-        name = "lottery: round\nof removal" + _of(normaliser)
+        name = f"lottery{', ' * bool(variant)}{variant}:\nround of removal{_of(normaliser)}".replace("_", " ")
         rows.append(Row(name, shades(look("round").colour), survived, len(names), frozen=False))
     return rows
 

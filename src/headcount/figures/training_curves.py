@@ -16,6 +16,9 @@ from headcount.figures.groups import PRUNED, SOFTMAX, Group, groups, main_corpus
 from headcount.figures.style import PAGE_INCHES, Stroke, look, nothing_to_draw, panel_title, paper_style, save
 
 HEIGHT_INCHES = 2.5
+LINE_INCHES = 0.125
+"""Height of a line of the legend; many settings make the figure higher."""
+
 METRICS = {"valid/loss": "validation loss (nats per piece)", "valid/bleu": "validation BLEU (greedy)"}
 
 OTHERS = ("l0", "random", "unnamed", "named", "round", "lookup")
@@ -40,9 +43,12 @@ def _figure(runs: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     if not found:
         return nothing_to_draw("no run of this study was validated during training")
     metrics = [metric for metric in METRICS if metric in set(validated["metric"])]
-    figure = Figure(figsize=(PAGE_INCHES, HEIGHT_INCHES), layout="constrained")
-    row = figure.subplots(1, len(metrics), squeeze=False)[0]
     strokes = _strokes(found)
+    handles = _handles(found, strokes)
+    lines = sum(1.3 + str(handle.get_label()).count("\n") for handle in handles)
+    height = max(HEIGHT_INCHES, LINE_INCHES * lines)
+    figure = Figure(figsize=(PAGE_INCHES, height), layout="constrained")
+    row = figure.subplots(1, len(metrics), squeeze=False)[0]
     for axes, metric in zip(row, metrics, strict=True):
         table = validated[validated["metric"] == metric]
         for group, stroke in zip(found, strokes, strict=True):
@@ -55,7 +61,7 @@ def _figure(runs: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         axes.grid()
         panel_title(axes, remark)
-    figure.legend(handles=_handles(found, strokes), loc="outside right center")
+    figure.legend(handles=handles, loc="outside right center")
     return figure
 
 

@@ -1,4 +1,4 @@
-"""Score a file of translations against references and against the baseline's translations."""
+"""Score a file of translations against references, and against the translations of the baseline and of a partner."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ def score(
     *,
     references: Path,
     baseline: Path | None,
+    partner: Path | None,
     near_duplicates: Path | None,
     tokenizer: str,
     samples: int,
 ) -> None:
-    """Write the scores of `hypotheses` as JSON.
+    """Write the scores of `hypotheses` as JSON; `partner` is a file in a run folder, and `score.json` names that run.
 
     Raises:
         UserError: the files differ in their number of lines; the message names them with their counts.
 
     """
-    texts = {path: read_lines(path) for path in (hypotheses, references, baseline) if path is not None}
+    texts = {path: read_lines(path) for path in (hypotheses, references, baseline, partner) if path is not None}
     if len({len(lines) for lines in texts.values()}) > 1:
         counts = ", ".join(f"{path} has {len(lines)} lines" for path, lines in texts.items())
         raise UserError(f"the files do not belong together: {counts}")
@@ -39,12 +40,14 @@ def score(
         texts[hypotheses],
         texts[references],
         baseline=texts[baseline] if baseline not in (None, hypotheses) else None,
+        partner=texts[partner] if partner else None,
         subset=[line for line in range(len(texts[references])) if line not in duplicates],
         tokenizer=tokenizer,
         bootstrap_samples=samples,
         seed=1,
     )
-    atomic_write(out, json.dumps(scores, indent=2, ensure_ascii=False) + "\n")
+    named = {"partner": partner.absolute().parent.name if partner else None}
+    atomic_write(out, json.dumps({**scores, **named}, indent=2, ensure_ascii=False) + "\n")
     log.info(
         "BLEU %.2f [%.2f, %.2f], chrF %.2f: %s",
         scores["bleu"],
