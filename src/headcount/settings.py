@@ -234,7 +234,9 @@ class Evaluation(Section):
     length_ratio: PositiveFloat = Field(2.0, description="longest translation as a multiple of the source's pieces")
     length_extra: PositiveInt = Field(10, description="pieces added to that limit")
     sentences_per_batch: PositiveInt = Field(100, description="source sentences decoded together, sorted by length")
-    bootstrap_samples: PositiveInt = Field(1000, description="paired bootstrap against the seed's baseline")
+    bootstrap_samples: PositiveInt = Field(
+        1000, description="resamples of the paired bootstrap, against the seed's baseline and a run's partner"
+    )
     bleu_tokenizer: Tokenizer = Field(
         TOKENIZER, description="sacreBLEU tokenizer; ja-mecab or char for Japanese targets"
     )
