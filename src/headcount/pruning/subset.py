@@ -23,8 +23,8 @@ log = logging.getLogger(__name__)
 NAME = "subset"
 """Name of the mask among the modules of the model."""
 
-SETTLED = 0.95
-"""Mass of the recent masks on the heads that stay below which they were not trained by themselves."""
+SETTLED = 0.9
+"""Mass of the recent masks on the heads that stay, below which people are told."""
 
 
 def attach(model: Transformer, *, keep: int, estimator: Estimator) -> SubsetMask:
