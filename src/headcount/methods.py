@@ -167,9 +167,13 @@ class Subset(Section):
     heads: Integers = Field((36, 18), description="K: heads kept, of all attention types together")
     updates: PositiveInt = Field(400, description="updates of the trained model")
     learning_rate: PositiveFloat = Field(4e-4, description="of the model's weights, constant")
-    gate_learning_rate: PositiveFloat = Field(0.2, description="of the heads' weights w")
-    temperature_start: PositiveFloat = Field(0.1, description="of the relaxed top-K at the first update")
-    temperature_end: PositiveFloat = Field(1e-8, description="at the last; exponential in between")
+    gate_learning_rate: PositiveFloat = Field(0.5, description="of the heads' importances w (the authors' code: 0.2)")
+    temperature_start: PositiveFloat = Field(
+        1.0, description="of the relaxed top-K at the first update (the authors' code: 0.1)"
+    )
+    temperature_end: PositiveFloat = Field(
+        1e-3, description="at the last, exponential in between (the authors' code: 1e-8, of longer trainings)"
+    )
 
 
 class ByType(Section):
