@@ -75,7 +75,7 @@ def test_every_fault_is_reported_in_one_line():
         ({"methods": ["ranked"], "ranked": {"heads": [72]}}, "ranked.heads"),
         ({"methods": ["ranked"], "ranked": {"steps": 400}}, "ranked.steps"),
         ({"methods": ["subset"], "subset": {"heads": [9, 9]}}, "subset.heads"),
-        ({"subset": {"temperature_end": 1.0}}, "subset.temperature_end"),
+        ({"subset": {"temperature_end": 2.0}}, "subset.temperature_end"),
         ({"smaller": {"narrow": {"feed_forwrd": 1}}}, "smaller.narrow.feed_forwrd: unknown key; did you mean"),
         ({"smaller": {"baseline": {}}}, "smaller"),
         ({"evaluation": {"speed_beams": [0]}}, "evaluation.speed_beams"),

@@ -53,8 +53,8 @@ def _table(runs: pd.DataFrame, paper: dict[str, float]) -> Table:
     notes = [
         f"Medians over the seeds, {RELATIVE} of the same seed; in brackets the slowest and the fastest seed. 100 %: as "
         "fast as softmax.",
-        "Training: tokens over the seconds of the whole run, so whatever else the machine did counts; decoding was "
-        "timed by itself. The paper's numbers are those of its models on a GPU.",
+        "Training: tokens over the CPU time of the whole run, or its wall time on a GPU; decoding was timed along the "
+        "search of the softmax model. The paper's numbers are those of its models on a GPU.",
     ]
     return Table("speed of the attention", columns, rows, notes, block=1 if several else len(columns))
 
