@@ -54,6 +54,7 @@ def _figure(runs: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         for axes, (title, arms) in zip(line, row, strict=False):
             _panel(axes, contest, arms)
             panel_title(axes, title)
+        line[0].set_ylim(bottom=max(line[0].get_ylim()[0], 0.0))  # no BLEU is negative, an error bar may be
         line[0].set_ylabel("\n".join(filter(None, (contest.title(runs), "BLEU on the test set"))))
     drawn = {arm.name: arm for row in rows for _, arms in row for arm in arms}
     handles = [dense_handle(), *(handle(arm.look, arm.label) for arm in drawn.values())]
