@@ -227,7 +227,7 @@ def test_a_finished_study_is_published_small(smoke: Path, study: Path, tmp_path:
     assert "lottery ticket" in page
     for picture in re.findall(r"!\[\S+\]\((\S+)\)", page):
         assert (out / picture).is_file()
-    assert sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) < 3_500_000
+    assert sum(path.stat().st_size for path in out.rglob("*") if path.is_file()) < 4_500_000
 
 
 def test_the_summary_says_where_the_results_are(smoke: Path):
