@@ -9,7 +9,7 @@ from typing import Any
 
 from headcount.config import Study
 from headcount.heads import ATTENTION_TYPES
-from headcount.methods import L0, L0_LISTS, Lottery
+from headcount.methods import L0, L0_LISTS, with_variants
 from headcount.vocabulary import TOKENIZER
 
 BASELINE = "softmax"
@@ -40,6 +40,12 @@ class Run:
         return json.dumps(self.settings, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
     @property
+    def scorer(self) -> str | None:
+        """The head score by which the run chooses its heads, if it does."""
+        scored = self.settings.get("lottery") or self.settings.get("ranked") or {}
+        return scored.get("scorer")
+
+    @property
     def trains_a_model(self) -> bool:
         """Whether the run ends in a model that is translated and scored."""
         return self.stage != "lottery_round"
@@ -48,11 +54,6 @@ class Run:
     def has_all_heads(self) -> bool:
         """Whether the run's model was trained from scratch with every head."""
         return self.stage in ("train_baseline", "train_entmax")
-
-
-def lotteries(study: Study) -> dict[str, Lottery]:
-    """Return the lotteries of a study by variant, the main one, whose name is empty, first."""
-    return {"": study.lottery, **{name: study.lottery.variant(name) for name in study.lottery.variants}}
 
 
 @dataclass(frozen=True)
@@ -137,28 +138,26 @@ class Arms:
         study = self.study
         updates: set[int] = set()
         if "lottery" in study.methods:
-            updates |= {
-                lottery.rewind_update for lottery in lotteries(study).values() if normaliser in lottery.normalisers
-            }
+            drawn = [lottery for lottery in with_variants(study.lottery).values() if normaliser in lottery.normalisers]
+            updates |= {lottery.rewind_update for lottery in drawn}
         if "ranked" in study.methods and "rate_rewound" in study.ranked.ways and normaliser == BASELINE:
             updates.add(study.lottery.rewind_update)
         return sorted(updates - {0})
 
-    def of(self, normaliser: str) -> tuple[str, str]:
-        """Return the id of the dense model of a normaliser, and how the names of its children begin."""
-        return (self.id("baseline"), "") if normaliser == BASELINE else (self.id(normaliser), f"{normaliser}-")
+    def of(self, normaliser: str, variant: str) -> tuple[str, str]:
+        """Return the id of the dense model of a normaliser, and how the names of a variant's runs on it begin."""
+        begin = "".join(f"{name}-" for name in (normaliser, variant) if name not in ("", BASELINE))
+        return self.id("baseline" if normaliser == BASELINE else normaliser), begin
 
     def gated(self) -> Iterator[Run]:
         """Yield the models with L0 gates, each with the controls that hang on it, then those of the variants."""
-        l0 = self.study.l0
-        for variant, settings in {"": l0, **{name: l0.variant(name) for name in l0.variants}}.items():
+        for variant, settings in with_variants(self.study.l0).items():
             for normaliser in settings.normalisers:
                 for scope in settings.scopes:
                     yield from self._l0(settings, variant, normaliser, scope)
 
     def _l0(self, l0: L0, variant: str, normaliser: str, scope: str) -> Iterator[Run]:
-        dense, begin = self.of(normaliser)
-        begin += f"{variant}-" if variant else ""
+        dense, begin = self.of(normaliser, variant)
         shared = l0.model_dump(mode="json", exclude={"scopes", "normalisers", "variants", "target_penalty", *L0_LISTS})
         control = set() if variant else {0.0}  # the control without a penalty is always trained
         for penalty in sorted({*control, *getattr(l0, f"penalties_{scope}")}):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, PositiveFloat, PositiveInt
 
@@ -140,6 +140,14 @@ class Lottery(Section):
         """Return the section with the keys that a variant changes, validated."""
         bare = {"variants": {}, "controls": {}, "normalisers": ("softmax",)}
         return self.model_validate({**self.model_dump(), **bare, **self.variants[name]})
+
+
+Varied = TypeVar("Varied", L0, Lottery)
+
+
+def with_variants(section: Varied) -> dict[str, Varied]:
+    """Return a section under the empty name and each of its variants, validated, under its own."""
+    return {"": section, **{name: section.variant(name) for name in section.variants}}
 
 
 class Ranked(Section):

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from headcount.arms import Arms, Run, lotteries
-from headcount.methods import Control, Lottery
+from headcount.arms import Arms, Run
+from headcount.methods import Lottery, with_variants
+
+REWOUND = ("rewind_update", "moments", "schedule", "data_order")
+"""Keys of the section `lottery` that decide how a ticket is trained."""
 
 
 def tickets(arms: Arms) -> Iterator[Run]:
     """Yield the rounds of each lottery and the tickets they lead to, each with the controls that hang on it."""
-    for variant, lottery in lotteries(arms.study).items():
+    for variant, lottery in with_variants(arms.study.lottery).items():
         for normaliser in lottery.normalisers:
             yield from _lottery(arms, lottery, variant, normaliser)
 
 
 def _lottery(arms: Arms, lottery: Lottery, variant: str, normaliser: str) -> Iterator[Run]:
-    dense, begin = arms.of(normaliser)
-    begin += f"{variant}-" if variant else ""
+    dense, begin = arms.of(normaliser, variant)
     everything = arms.study.heads[lottery.scope]
     shared = lottery.model_dump(
         mode="json", exclude={"tickets", "controls", "longer_learning_rates", "variants", "normalisers"}
@@ -40,7 +42,7 @@ def _lottery(arms: Arms, lottery: Lottery, variant: str, normaliser: str) -> Ite
         yield drawn
         before = [drawn.run]
     for kept, number in sorted(rounds.items(), reverse=True):
-        yield from _ticket(arms, lottery, variant, normaliser, kept, number, begin, shared)
+        yield from _ticket(arms, lottery, variant, normaliser, kept, number, shared)
 
 
 def _ticket(
@@ -50,11 +52,10 @@ def _ticket(
     normaliser: str,
     kept: int,
     number: int,
-    begin: str,
     shared: dict[str, Any],
 ) -> Iterator[Run]:
     """Yield the ticket of so many heads, drawn in round `number`, and its controls."""
-    dense, _ = arms.of(normaliser)
+    dense, begin = arms.of(normaliser, variant)
     last = arms.id(f"{begin}round-{number:02d}")
     heads = "encoder heads" if lottery.scope == "encoder" else "heads"
     common: dict[str, Any] = {
@@ -62,20 +63,21 @@ def _ticket(
         "setting": f"{kept} of {arms.study.heads[lottery.scope]} {heads}",
         "target_heads": kept,
     }
-    rewound = {**{key: shared[key] for key in REWOUND}, "round": number}
-    controls: list[Control] = ["same_counts"]
-    for method in ["ticket", *(name for name in controls if lottery.has(name, kept))]:
-        chosen: dict[str, Any] = {} if method == "ticket" else {"removal": {"select": method}}
+    rewound: dict[str, Any] = {
+        "parents": [dense, last],
+        **common,
+        "lottery": {**{key: shared[key] for key in REWOUND}, "round": number},
+    }
+    yield arms.run(f"{begin}ticket-{kept}", "train_ticket", "ticket", normaliser, variant=variant, **rewound)
+    if lottery.has("same_counts", kept):
         yield arms.run(
-            f"{begin}{method}-{kept}",
+            f"{begin}same_counts-{kept}",
             "train_ticket",
-            method,
+            "same_counts",
             normaliser,
-            parents=[dense, last],
             variant=variant,
-            **common,
-            lottery=rewound,
-            **chosen,
+            **rewound,
+            removal={"select": "same_counts"},
         )
     fresh: dict[str, Any] = {"parents": [last], **common, "model": arms.model(normaliser)}
     if lottery.has("reinit", kept):
@@ -93,7 +95,3 @@ def _ticket(
                 training={**training.model_dump(mode="json"), "updates": updates, "learning_rate": rate},
                 **fresh,
             )
-
-
-REWOUND = ("rewind_update", "moments", "schedule", "data_order")
-"""Keys of the section `lottery` that decide how a ticket is trained."""

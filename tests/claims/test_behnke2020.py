@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hand_tables import study
+from reading import read_by
 from ticket_tables import dense, drawn, heads_of, small
 
 from headcount.claims.behnke2020 import TESTS
@@ -36,15 +35,6 @@ def test_every_test_is_used_and_every_claim_has_one() -> None:
 @pytest.mark.parametrize("claim", PAPER.claims, ids=lambda claim: claim.claim)
 def test_a_claim_states_exactly_what_its_test_reads(claim: Claim) -> None:
     assert set(claim.settings) == read_by(TESTS[claim.test])
-
-
-def read_by(test: Callable[..., object]) -> set[str]:
-    """Return the settings that a test and the private functions it hands the claim to read."""
-    source = inspect.getsource(test)
-    module = inspect.getmodule(test)
-    helpers = {getattr(module, name) for name in re.findall(r"(?<!def )\b(_\w+)\((?:tables, )?claim", source)}
-    names = set(re.findall(r"claim\[[\"'](\w+)[\"']\]", source)).union(*map(read_by, helpers))
-    return names | ({"half", "most"} if "claim[name]" in source else set())
 
 
 @pytest.mark.parametrize("claim", PAPER.claims, ids=lambda claim: claim.claim)

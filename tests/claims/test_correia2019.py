@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hand_tables import run, study
+from reading import read_by
 from sparse_tables import METHODS, by_head, by_layer, cells, dense, everywhere, paths
 
 from headcount.claims.correia2019 import TESTS
@@ -46,8 +46,7 @@ def test_every_test_is_used_and_every_claim_has_one() -> None:
 
 @pytest.mark.parametrize("claim", PAPER.claims, ids=lambda claim: claim.claim)
 def test_a_claim_states_exactly_what_its_test_reads(claim: Claim) -> None:
-    read = re.findall(r"claim\[[\"'](\w+)[\"']\]", inspect.getsource(TESTS[claim.test]))
-    assert set(claim.settings) == set(read)
+    assert set(claim.settings) == read_by(TESTS[claim.test])
 
 
 def test_table_1_and_every_figure_with_a_statement_has_a_claim() -> None:

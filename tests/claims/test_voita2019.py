@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hand_tables import run, study
+from reading import read_by
 
 from headcount.claims.judge import COLUMNS, rows_of
 from headcount.claims.numbers import load, table
@@ -41,14 +40,6 @@ def test_every_test_is_used_and_every_claim_has_one() -> None:
 @pytest.mark.parametrize("claim", PAPER.claims, ids=lambda claim: claim.claim)
 def test_a_claim_states_exactly_what_its_test_reads(claim: Claim) -> None:
     assert set(claim.settings) == read_by(TESTS[claim.test])
-
-
-def read_by(test: Callable[..., object]) -> set[str]:
-    """Return the settings that a test and the private functions it hands the claim to read."""
-    source = inspect.getsource(test)
-    module = inspect.getmodule(test)
-    helpers = {getattr(module, name) for name in re.findall(r"\b(_\w+)\(tables, claim", source)}
-    return set(re.findall(r"claim\[[\"'](\w+)[\"']\]", source)).union(*map(read_by, helpers))
 
 
 def test_every_table_and_figure_with_numbers_is_there() -> None:

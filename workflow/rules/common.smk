@@ -206,9 +206,8 @@ def stage_code(wildcards):
     run = PLAN[wildcards.run]
     normalisers = set(run.settings.get("model", {}).get("normalisers", {}).values())
     plugins = [f"model.normalise.{name}" for name in sorted(normalisers)]
-    scored = run.settings.get("lottery") or run.settings.get("ranked") or {}
-    if "scorer" in scored:
-        plugins.append(f"pruning.scorers.{scored['scorer']}")
+    if run.scorer:
+        plugins.append(f"pruning.scorers.{run.scorer}")
     return code("stages.train", *STAGE_CODE[run.stage], *plugins)
 
 

@@ -17,41 +17,6 @@ TRANSLATIONS = {
 }
 
 
-rule teach:
-    input:
-        weights=lambda wildcards: f"{RUNS}/{TEACHERS[wildcards.corpus].run}/model.safetensors",
-        shape=lambda wildcards: f"{RUNS}/{TEACHERS[wildcards.corpus].run}/model.json",
-        subword=lambda wildcards: of_corpus("subword.model")(TEACHERS[wildcards.corpus]),
-        text=lambda wildcards: TRANSLATIONS[wildcards.corpus]["sources"],
-    output:
-        translations=f"{DATA}/teacher.target",
-    log:
-        f"{LOGS}/teach/{{corpus}}.log",
-    benchmark:
-        f"{LOGS}/teach/{{corpus}}.benchmark.tsv"
-    wildcard_constraints:
-        corpus=one_of(TEACHERS),
-    priority: 110  # like the preparation of other corpora
-    conda:
-        "../../envs/core.yaml"
-    threads: 1
-    params:
-        beam=lambda wildcards: TRANSLATIONS[wildcards.corpus]["beam"],
-        length_penalty=lambda wildcards: own(TEACHERS[wildcards.corpus]).evaluation.length_penalty,
-        length_ratio=lambda wildcards: own(TEACHERS[wildcards.corpus]).evaluation.length_ratio,
-        length_extra=lambda wildcards: own(TEACHERS[wildcards.corpus]).evaluation.length_extra,
-        sentences_per_batch=lambda wildcards: own(TEACHERS[wildcards.corpus]).evaluation.sentences_per_batch,
-        code=code("stages.translate"),
-        folder=lambda wildcards: folder(TEACHERS[wildcards.corpus]),
-    message:
-        "teach: {wildcards.corpus}: training sources translated by the teacher"
-    shell:
-        "python -m headcount translate --model {params.folder} --subword {input.subword} --beam {params.beam}"
-        " --length-penalty {params.length_penalty} --length-ratio {params.length_ratio}"
-        " --length-extra {params.length_extra} --sentences-per-batch {params.sentences_per_batch}"
-        " {input.text} {output.translations} > {log} 2>&1"
-
-
 rule prepare:
     input:
         text_files,

@@ -79,7 +79,7 @@ def _used(dense: FinishedRun, family: Mapping[str, FinishedRun]) -> int:
 
 
 def _seconds_per_update(run: FinishedRun) -> float | None:
-    clock = run.clock if any(run.clock in line for line in run.journal) else "seconds"
+    clock = run.clock
     lines = [line for line in run.journal if clock in line]
     start = {"update": _first(run), clock: 0.0}
     intervals = [

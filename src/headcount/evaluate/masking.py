@@ -11,6 +11,7 @@ from torch.nn.utils.rnn import pad_sequence
 from headcount.evaluate.replay import Decode
 from headcount.model.surgery import expand_heads
 from headcount.model.transformer import Transformer
+from headcount.model.weights import build
 from headcount.vocabulary import BOS, PAD
 
 UNCOMPARED: dict[str, Any] = {"max_logit_difference": None, "identical_outputs": None}
@@ -24,10 +25,7 @@ def has_gaps(model: Transformer) -> bool:
 
 def masked_twin(model: Transformer) -> Transformer:
     """Return a model of full size that computes the same: the missing heads are there, their weights are zeros."""
-    state, config = expand_heads(model.state_dict(), model.config)
-    twin = Transformer(config)
-    twin.load_state_dict(state)
-    return twin.eval()
+    return build(*expand_heads(model.state_dict(), model.config))
 
 
 def compare(

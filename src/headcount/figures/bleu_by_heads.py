@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from headcount.figures.groups import PRUNED, SOFTMAX, Group, Value, groups, main_corpus, note, of_main, read
-from headcount.figures.style import GREY, PAGE_INCHES, Look, look, nothing_to_draw, panel_title, paper_style, save
+from headcount.figures.style import EDGE, GREY, PAGE_INCHES, Look, look, nothing_to_draw, panel_title, paper_style, save
 
 HEIGHT_INCHES = 2.9
 
@@ -165,9 +165,7 @@ def _draw(axes: Axes, points: Sequence[Point]) -> None:
             xerr=[[left], [right]] if left + right > 0 else None,
             color=style.colour,
             marker=style.marker,
-            markeredgecolor="white",
-            markeredgewidth=0.4,
-            markersize=5,
+            **EDGE,
             elinewidth=0.8,
             linestyle="none",
             zorder=3,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,7 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from headcount.figures.groups import Group, Value
-from headcount.figures.style import PAGE_INCHES, Look, look
+from headcount.figures.style import EDGE, PAGE_INCHES, Look, look
+
+Content = TypeVar("Content")
 
 DODGE = 0.011
 """Distance of points of neighbouring curves at the same place, as a share of the axis."""
@@ -32,9 +35,7 @@ def curve(axes: Axes, points: Mapping[float, Value], style: Look, shift: float =
         yerr=np.transpose([points[place].error for place in places]),
         color=style.colour,
         marker=style.marker,
-        markeredgecolor="white",
-        markeredgewidth=0.4,
-        markersize=5,
+        **EDGE,
         linewidth=0.9,
         elinewidth=0.8,
         zorder=3,
@@ -97,6 +98,13 @@ def handle(style: Look, label: str = "") -> Line2D:
     return Line2D([], [], color=style.colour, marker=style.marker, linewidth=0.9, label=label or style.label)
 
 
+def filled(line: Sequence[Axes], row: Sequence[Content]) -> Iterator[tuple[Axes, Content]]:
+    """Pair the panels of a line with what belongs in them; those that are left over are switched off."""
+    for axes in line[len(row) :]:
+        axes.set_axis_off()
+    return zip(line, row, strict=False)
+
+
 def row_of(panels: int, *, most: int, row_inches: float, legend_inches: float) -> tuple[Figure, list[Axes]]:
     """Return a figure with so many panels, at most `most` in a row, and room for a legend below."""
     columns = min(panels, most)
@@ -104,6 +112,4 @@ def row_of(panels: int, *, most: int, row_inches: float, legend_inches: float) -
     width = PAGE_INCHES * (0.7 if columns == 1 else 1)
     figure = Figure(figsize=(width, row_inches * rows + legend_inches), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
-    for axes in grid.flat[panels:]:
-        axes.set_axis_off()
-    return figure, list(grid.flat[:panels])
+    return figure, [axes for axes, _ in filled(list(grid.flat), range(panels))]

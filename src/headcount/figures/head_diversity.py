@@ -8,7 +8,6 @@ panel stands the mean over the layers, ours and in grey that of the paper's mode
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from headcount.figures.groups import corpora, read
-from headcount.figures.style import ATTENTION_LABELS, PALE, PAPER, look, nothing_to_draw, paper_style, save
+from headcount.figures.style import ATTENTION_LABELS, EDGE, PALE, PAPER, look, nothing_to_draw, paper_style, save
 from headcount.figures.variants import (
     IN_PAPER,
     SOFTMAX,
@@ -35,8 +34,6 @@ ROW_INCHES = 1.3
 AROUND_INCHES = 0.85
 MEAN = 0.9
 """Where our means stand, in layers to the right of the last."""
-
-EDGE: dict[str, Any] = {"markersize": 5, "markeredgecolor": "white", "markeredgewidth": 0.4}
 
 
 def draw(tables: Path, out: Path) -> None:

@@ -24,6 +24,7 @@ from headcount.figures.equal_heads import WAYS, Contest, contests
 from headcount.figures.groups import Group, Value, read
 from headcount.figures.heads_by_type import STYLES
 from headcount.figures.style import (
+    EDGE,
     PAGE_INCHES,
     SHORT_LABELS,
     Look,
@@ -141,9 +142,8 @@ def _reference(axes: Axes, value: Value | None) -> None:
 def _point(axes: Axes, value: Value | None, place: int, style: Look) -> None:
     if value is not None:
         error = [[end] for end in value.error]
-        looks: dict[str, Any] = {"color": style.colour, "marker": style.marker, "markersize": 5}
-        looks |= {"markeredgecolor": "white", "markeredgewidth": 0.4, "elinewidth": 0.9}
-        axes.errorbar(value.centre, place, xerr=error, **looks, zorder=3)
+        looks: dict[str, Any] = {"color": style.colour, "marker": style.marker, **EDGE}
+        axes.errorbar(value.centre, place, xerr=error, **looks, elinewidth=0.9, zorder=3)
 
 
 def _updates(axes: Axes, group: Group, place: int) -> None:

@@ -21,6 +21,7 @@ from matplotlib.lines import Line2D
 
 from headcount.figures.groups import SOFTMAX, Group, Value, groups, main_corpus, note, of_main, read
 from headcount.figures.style import (
+    EDGE,
     PAGE_INCHES,
     SHORT_LABELS,
     Stroke,
@@ -204,8 +205,8 @@ def _points(axes: Axes, series: Sequence[Group], shift: float, marker: str) -> N
         errors: dict[str, Any] = {}
         for name, value in (("xerr", heads), ("yerr", bleu)):
             errors[name] = [[side] for side in value.error]
-        looks: dict[str, Any] = {"color": _colour(group.normaliser), "marker": marker, "elinewidth": 0.7}
-        looks |= {"markersize": 5, "markeredgecolor": "white", "markeredgewidth": 0.4, "capsize": 1.4}
+        looks: dict[str, Any] = {"color": _colour(group.normaliser), "marker": marker, **EDGE}
+        looks |= {"elinewidth": 0.7, "capsize": 1.4}
         axes.errorbar(heads.centre - shift, bleu.centre, **errors, **looks, linestyle="none", zorder=3)
 
 

@@ -42,6 +42,9 @@ ATTENTION_LABELS = dict(
 SHORT_LABELS = dict(zip(ATTENTION_TYPES, ("encoder", "decoder self", "cross"), strict=True))
 """The same where space is short."""
 
+EDGE: dict[str, Any] = {"markersize": 5, "markeredgecolor": "white", "markeredgewidth": 0.4}
+"""Size and rim of a point, which stays visible where points lie on each other."""
+
 Stroke = Literal["-"] | tuple[float, tuple[float, ...]]
 """A solid line, or offset and lengths of dashes and gaps."""
 

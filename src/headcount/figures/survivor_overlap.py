@@ -20,6 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
+from headcount.figures.curves import filled
 from headcount.figures.equal_heads import Arm, Contest, contests
 from headcount.figures.groups import Value, over_seeds, read
 from headcount.figures.style import GREY, PAGE_INCHES, nothing_to_draw, panel_title, paper_style, save
@@ -144,9 +145,7 @@ def _figure(runs: pd.DataFrame, heads: pd.DataFrame, curves: pd.DataFrame) -> Fi
     figure = Figure(figsize=(PAGE_INCHES, sum(heights) + LEGEND_INCHES), layout="constrained")
     grid = figure.subplots(len(rows), columns, squeeze=False, sharey="row", height_ratios=heights)
     for line, row, listed in zip(grid, rows, names, strict=True):
-        for axes in line[len(row) :]:
-            axes.set_axis_off()
-        for axes, (title, found) in zip(line, row, strict=False):
+        for axes, (title, found) in filled(line, row):
             _panel(axes, found, listed)
             panel_title(axes, title)
         _name_lines(line[0], listed)

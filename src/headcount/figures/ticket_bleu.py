@@ -13,7 +13,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from headcount.figures.curves import curve, dense_handle, dense_line, handle, removed_axis, shifts
+from headcount.figures.curves import curve, dense_handle, dense_line, filled, handle, removed_axis, shifts
 from headcount.figures.equal_heads import Arm, Contest, contests
 from headcount.figures.groups import read
 from headcount.figures.style import PAGE_INCHES, nothing_to_draw, panel_title, paper_style, save
@@ -49,9 +49,7 @@ def _figure(runs: pd.DataFrame, curves: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(width, ROW_INCHES * len(rows) + LEGEND_INCHES), layout="constrained")
     grid = figure.subplots(len(rows), columns, squeeze=False, sharey="row")
     for line, contest, row in zip(grid, found, rows, strict=True):
-        for axes in line[len(row) :]:
-            axes.set_axis_off()
-        for axes, (title, arms) in zip(line, row, strict=False):
+        for axes, (title, arms) in filled(line, row):
             _panel(axes, contest, arms)
             panel_title(axes, title)
         line[0].set_ylim(bottom=max(line[0].get_ylim()[0], 0.0))  # no BLEU is negative, an error bar may be

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +65,14 @@ def load(folder: Path, device: torch.device) -> Transformer:
         raise UserError(f"{folder / WEIGHTS}: damaged: {error}") from None
     if metadata.get("config") != _digest(text):
         raise UserError(f"{folder / WEIGHTS}: was not written with {CONFIG} beside it")
-    model = Transformer(ModelConfig.from_dict(values))
-    model.load_state_dict(tensors, strict=True)
-    return model.to(device).eval()
+    return build(tensors, ModelConfig.from_dict(values)).to(device)
+
+
+def build(state: Mapping[str, torch.Tensor], config: ModelConfig) -> Transformer:
+    """Return a model of these weights, on their device and in evaluation mode."""
+    model = Transformer(config).to(next(iter(state.values())).device)
+    model.load_state_dict(state)
+    return model.eval()
 
 
 def _unwrapped(model: nn.Module) -> Transformer:

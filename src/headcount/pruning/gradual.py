@@ -18,6 +18,7 @@ from headcount.errors import UserError
 from headcount.heads import Heads, flat, total, without
 from headcount.model.surgery import remove_heads
 from headcount.model.transformer import Transformer
+from headcount.model.weights import build
 from headcount.pruning.ranking import lowest, warn_of_empty_types
 from headcount.registry import load
 from headcount.train.hooks import NoHook
@@ -65,10 +66,7 @@ def reduced(model: Transformer, kept: Heads) -> Transformer:
         UserError: `kept` names a head that the model does not have.
 
     """
-    state, config = remove_heads(model.state_dict(), model.config, kept)
-    plain = Transformer(config).to(model.output_weight.device)
-    plain.load_state_dict(state)
-    return plain.eval()
+    return build(*remove_heads(model.state_dict(), model.config, kept))
 
 
 def survivors(model: Transformer, corpus: Encoded, *, scorer: str, heads: int, seed: int) -> Heads:

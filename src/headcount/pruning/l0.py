@@ -13,6 +13,7 @@ from headcount.heads import Heads, total
 from headcount.model.gates import HardConcreteGate, TestRule
 from headcount.model.surgery import remove_heads, scale_heads
 from headcount.model.transformer import Transformer
+from headcount.model.weights import build
 from headcount.pruning.control import NAME, Control
 from headcount.pruning.ranking import warn_of_empty_types
 from headcount.train.hooks import NoHook
@@ -121,10 +122,7 @@ def pruned(model: Transformer) -> Transformer:
     warn_of_empty_types(heads)
     factors = {place: gate.factors().detach() for place, gate in gates(model).items()}
     own = {name: value for name, value in model.state_dict().items() if not name.startswith(f"{NAME}.")}
-    state, config = remove_heads(scale_heads(own, model.config, factors), model.config, heads)
-    plain = Transformer(config).to(model.output_weight.device)
-    plain.load_state_dict(state)
-    return plain.eval()
+    return build(*remove_heads(scale_heads(own, model.config, factors), model.config, heads))
 
 
 class L0Hook(NoHook):

@@ -12,6 +12,7 @@ from headcount.heads import Head, Heads, without
 from headcount.model.shape import ModelConfig
 from headcount.model.surgery import remove_heads
 from headcount.model.transformer import Transformer
+from headcount.model.weights import build
 from headcount.pruning.ranking import lowest, warn_of_empty_types
 from headcount.registry import load
 from headcount.train.checkpoint import State, branch
@@ -102,8 +103,7 @@ def rewind(
 
     """
     weights, smaller = remove_heads(state["model"], config, kept)
-    model = Transformer(smaller)
-    model.load_state_dict(weights)
+    model = build(weights, smaller)
     trained = trainable(model)  # not the empty projections of a layer without heads
     sliced = {
         moment: {name: value for name, value in remove_heads(values, config, kept)[0].items() if name in trained}

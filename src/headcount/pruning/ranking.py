@@ -78,6 +78,16 @@ def lowest(
     return chosen
 
 
+def by_layer(
+    found: Mapping[tuple[str, int], npt.NDArray[np.float64]], kept: Heads
+) -> dict[str, list[npt.NDArray[np.float64]]]:
+    """Arrange what was found for each attention with heads, by type and layer, as `Scores` of all layers."""
+    return {
+        kind: [found[kind, layer] if ids else np.empty(0) for layer, ids in enumerate(layers)]
+        for kind, layers in kept.items()
+    }
+
+
 def shares(counts: Mapping[Group, int], remove: int) -> dict[Group, int]:
     """Divide `remove` among groups of heads in proportion to `counts`, by largest remainder.
 

@@ -14,6 +14,7 @@ from headcount.heads import Heads, flat, total, without
 from headcount.model.surgery import remove_heads
 from headcount.model.topk import Estimator, SubsetGate, SubsetMask
 from headcount.model.transformer import Transformer
+from headcount.model.weights import build
 from headcount.pruning.ranking import warn_of_empty_types
 from headcount.train.hooks import NoHook
 from headcount.train.optim import Group, constant, trainable
@@ -75,10 +76,7 @@ def pruned(model: Transformer) -> Transformer:
     heads = kept(model)
     warn_of_empty_types(heads)
     own = {name: value for name, value in model.state_dict().items() if not name.startswith(f"{NAME}.")}
-    state, config = remove_heads(own, model.config, heads)
-    plain = Transformer(config).to(model.output_weight.device)
-    plain.load_state_dict(state)
-    return plain.eval()
+    return build(*remove_heads(own, model.config, heads))
 
 
 class SubsetHook(NoHook):

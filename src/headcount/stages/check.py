@@ -59,8 +59,7 @@ def _questions(study: Study) -> dict[str, Callable[[], str]]:
 def _plugins(study: Study) -> str:
     used: list[tuple[str, str]] = []
     for run in plan.runs(study).values():
-        scored = run.settings.get("lottery") or run.settings.get("ranked") or {}
-        used += [("pruning.scorers", scored["scorer"])] if "scorer" in scored else []
+        used += [("pruning.scorers", run.scorer)] if run.scorer else []
         used += [("model.normalise", name) for name in run.settings.get("model", {}).get("normalisers", {}).values()]
     for package, name in dict.fromkeys(used):
         load(package, name)

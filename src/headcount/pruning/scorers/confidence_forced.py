@@ -10,6 +10,7 @@ from headcount.data.encoded import Encoded
 from headcount.model.transformer import Transformer
 from headcount.observe.measures import confidence
 from headcount.observe.watch import AttentionMap, watch
+from headcount.pruning.ranking import by_layer
 
 SENTENCES_PER_BATCH = 64
 """Memory against speed only; the scores do not depend on it."""
@@ -40,7 +41,4 @@ def score_heads(model: Transformer, corpus: Encoded, *, seed: int) -> dict[str, 
 
     watch(model, corpus, sentences_per_batch=SENTENCES_PER_BATCH, see=add)
     means = {place: (total / rows).cpu().numpy() for place, (total, rows) in sums.items()}
-    return {
-        kind: [means[kind, layer] if ids else np.empty(0) for layer, ids in enumerate(layers)]
-        for kind, layers in model.config.kept.items()
-    }
+    return by_layer(means, model.config.kept)

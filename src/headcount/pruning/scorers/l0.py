@@ -13,6 +13,7 @@ from headcount.data.batching import TokenBatches
 from headcount.data.encoded import Encoded
 from headcount.model.transformer import Transformer
 from headcount.pruning.l0 import attach, gates
+from headcount.pruning.ranking import by_layer
 from headcount.train.loss import batch_loss
 from headcount.train.optim import Group, NamedAdam, constant, trainable
 
@@ -74,7 +75,4 @@ def score_heads(model: Transformer, corpus: Encoded, *, seed: int) -> dict[str, 
             objective.backward()  # type: ignore[no-untyped-call]
             adam.step(step + 1, clip_norm=0.0, loss=objective.detach())
     scores = {place: gate.expected_open().detach().double().cpu().numpy() for place, gate in found.items()}
-    return {
-        kind: [scores[kind, layer] if ids else np.empty(0) for layer, ids in enumerate(layers)]
-        for kind, layers in model.config.kept.items()
-    }
+    return by_layer(scores, model.config.kept)

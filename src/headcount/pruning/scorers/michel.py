@@ -13,6 +13,7 @@ from headcount.errors import UserError
 from headcount.model.transformer import Transformer
 from headcount.observe.relevance.ablation import gate_gradients
 from headcount.observe.relevance.propagate import Place, frozen
+from headcount.pruning.ranking import by_layer
 
 SENTENCES_PER_BATCH = 32
 """Memory against speed only; the scores do not depend on it."""
@@ -48,7 +49,4 @@ def score_heads(model: Transformer, corpus: Encoded, *, seed: int) -> dict[str, 
                 of_batch = gradients.double().sum(0)  # [head]
                 sums[place] = sums[place] + of_batch if place in sums else of_batch
     scores = {place: F.normalize(total, dim=0).cpu().numpy() for place, total in sums.items()}
-    return {
-        kind: [scores[kind, layer] if ids else np.empty(0) for layer, ids in enumerate(layers)]
-        for kind, layers in model.config.kept.items()
-    }
+    return by_layer(scores, model.config.kept)

@@ -9,8 +9,8 @@ import torch
 
 from headcount.heads import Heads
 from headcount.model.shape import ModelConfig
-from headcount.model.surgery import remove_heads
 from headcount.model.transformer import Transformer
+from headcount.pruning.gradual import reduced
 from headcount.pruning.lottery import rewind
 from headcount.stages.begin.task import Task, full_schedule, rewind_name
 from headcount.train.checkpoint import State, read
@@ -35,7 +35,8 @@ def rewound(task: Task, kept: Heads) -> tuple[Transformer, State | None, list[Gr
             schedule=lottery["schedule"],
         )
     else:
-        model, state = _initial(config, kept, task.seed), None
+        torch.manual_seed(task.seed)
+        model, state = reduced(Transformer(config), kept), None  # the baseline of the seed before its first update
     model = model.to(task.device)
     return model, state, full_schedule(task, model)
 
@@ -53,12 +54,3 @@ def data_seed(task: Task) -> int | None:
         return None
     digest = hashlib.blake2b(f"{task.seed} {task.settings['run']}".encode(), digest_size=8).digest()
     return int.from_bytes(digest) >> 1
-
-
-def _initial(config: ModelConfig, kept: Heads, seed: int) -> Transformer:
-    """Return the heads that are kept as the baseline of the seed had them before its first update."""
-    torch.manual_seed(seed)
-    weights, smaller = remove_heads(Transformer(config).state_dict(), config, kept)
-    model = Transformer(smaller)
-    model.load_state_dict(weights)
-    return model
