@@ -45,8 +45,8 @@ FIGURES_BY_NAME = {
     "dependency_accuracy": ("voita2019-fig04", ("roles",)),
     "attention_maps": ("voita2019-fig05", ("roles",)),
     "hard_concrete": ("voita2019-fig06", ("l0",)),
-    "bleu_by_encoder_heads": ("voita2019-fig07", ("l0",)),
-    "retained_functions": ("voita2019-fig08", ("l0", "roles")),
+    "bleu_by_encoder_heads": ("voita2019-fig07", ("encoder gated",)),
+    "retained_functions": ("voita2019-fig08", ("encoder gated", "roles")),
     "heads_by_type": ("voita2019-fig09", ("l0",)),
     "heads_by_decoder_layer": ("voita2019-fig10", ("l0",)),
     "gate_trajectories": ("voita2019-gates", ("l0",)),
@@ -92,6 +92,7 @@ PARTS = {part for of in CORPORA.values() for part in (*of.methods, *of.analyses)
 CONDITIONS = {
     "corpora": SETTINGS.corpora,
     "removal": SETTINGS.roles.removal,
+    "encoder gated": [run for run in PLAN.values() if run.stage == "finetune_l0" and run.scope == "encoder"],
     "sparse models pruned": [run for run in PLAN.values() if run.normaliser != "softmax" and not run.has_all_heads],
     "tickets controlled": [run for run in PLAN.values() if run.method in ("reinit", "same_counts")],
 }
