@@ -200,7 +200,9 @@ class Alpha(Section):
     lowest: float = Field(
         1.0, ge=1.0, lt=2.0, description="a learned alpha is clamped here; the authors' code has 1.01"
     )
-    fixed: float = Field(1.25, ge=1.0, le=2.0, description="of the normaliser entmax_fixed")
+    fixed: float = Field(
+        1.25, ge=1.0, le=4.0, description="of the normaliser entmax_fixed; above 2 by the entmax package, slower"
+    )
 
 
 class Entmax(Section):

@@ -66,11 +66,12 @@ def test_the_formula_counts_what_pytorch_counts(kept: Heads) -> None:
     queries = keys = 0
     for step in range(1, STEPS + 1):
         hypotheses = 1 if step == 1 else BEAM
-        pieces = torch.full((hypotheses,), 5)
+        pieces = torch.full((1, hypotheses), 5)
         done = counted(lambda: F.linear(model.step(pieces, cache), model.output_weight))  # noqa: B023
-        assert done == decoding(shape, SOURCE, hypotheses, hypotheses * step).total
-        queries, keys = queries + hypotheses, keys + hypotheses * step
-        cache.select(torch.zeros(BEAM, dtype=torch.int64), None)
+        slots = 1 + BEAM * (step - 1)
+        assert done == decoding(shape, SOURCE, hypotheses, hypotheses * slots).total
+        queries, keys = queries + hypotheses, keys + hypotheses * slots
+        cache.select(torch.zeros(1, BEAM, dtype=torch.int64), None)
     whole = translation(shape, SOURCE, STEPS, BEAM)
     assert whole == encoding(shape, SOURCE) + decoding(shape, SOURCE, queries, keys)
 

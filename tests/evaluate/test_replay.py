@@ -31,11 +31,11 @@ def test_recording_changes_nothing() -> None:
 def test_another_model_does_the_steps_of_the_recorded_search(monkeypatch: pytest.MonkeyPatch) -> None:
     dense, other = model().eval(), model(5, encoder=[[1]]).eval()
     assert decode(other) != decode(dense)
-    steps: dict[int, list[tuple[int, ...]]] = {id(dense): [], id(other): []}
+    steps: dict[int, list[tuple[list[list[int]], int]]] = {id(dense): [], id(other): []}
     plain = Transformer.step
 
     def step(self: Transformer, pieces: Tensor, cache: Cache) -> Tensor:
-        steps[id(self)].append((*pieces.tolist(), cache.length))
+        steps[id(self)].append((pieces.tolist(), cache.length))
         return plain(self, pieces, cache)
 
     monkeypatch.setattr(Transformer, "step", step)

@@ -67,6 +67,15 @@ def test_fused_path_equals_explicit_path(causal: bool):
     torch.testing.assert_close(results[0], results[1], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("queries", [1, 4])
+def test_few_queries_equal_many(queries: int):
+    module = attention()
+    states, memory, mask = inputs()
+    with torch.no_grad():
+        few = module(states[:, :queries], module.project(memory), mask)
+    torch.testing.assert_close(few, module(states, module.project(memory), mask)[:, :queries], rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("normaliser", NORMALISERS)
 @pytest.mark.parametrize("observer", [None, ignore])
 def test_a_query_without_keys_gets_the_bias_and_finite_gradients(normaliser: str, observer):

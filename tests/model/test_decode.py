@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from headcount.heads import ATTENTION_TYPES
-from headcount.model.decode import translate
+from headcount.model.decode import BLOCK, largest, translate
 from headcount.model.transformer import ModelConfig, Transformer
 from headcount.registry import names
 from headcount.vocabulary import BOS, EOS, PAD
@@ -76,6 +76,53 @@ def greedy(model: Transformer, source: list[int], limit: int) -> list[int]:
 def log_probability(model: Transformer, source: list[int], pieces: list[int]) -> float:
     logits = model(torch.tensor([source]), torch.tensor([[BOS, *pieces]]))[0]
     return logits.log_softmax(-1).gather(1, torch.tensor([*pieces, EOS])[:, None]).sum().item()
+
+
+@torch.no_grad()
+def plain_beam_search(model: Transformer, source: list[int], beam: int, length_penalty: float, limit: int) -> list[int]:
+    """Search one sentence with a list of hypotheses, a sorted list of all continuations, and no cache."""
+    living, ended = [(0.0, [BOS])], []
+    for length in range(1, limit + 2):
+        continuations = []
+        for score, pieces in living:
+            logits = model(torch.tensor([source]), torch.tensor([pieces]))[0, -1]
+            for piece, gain in enumerate(logits.log_softmax(0).tolist()):
+                if piece not in (PAD, BOS) and (piece == EOS or length <= limit):
+                    continuations.append((score + gain, [*pieces, piece]))
+        continuations.sort(reverse=True)
+        ended += [
+            (score / ((5 + length) / 6) ** length_penalty, pieces)
+            for score, pieces in continuations[:beam]
+            if pieces[-1] == EOS
+        ]
+        living = [(score, pieces) for score, pieces in continuations if pieces[-1] != EOS][:beam]
+        if len(ended) >= beam:
+            break
+    return max(ended)[1][1:-1]
+
+
+@pytest.mark.parametrize(("normaliser", "beam"), [("softmax", 2), ("softmax", 5), ("entmax15", 4)])
+def test_beam_search_equals_the_plain_algorithm(trained, normaliser: str, beam: int):
+    model, texts = trained(normaliser), sources(8, longest=6)
+    expected = [plain_beam_search(model, text, beam, 0.6, len(text) + 2) for text in texts]  # EOS is one of its pieces
+    found = run(model, texts, beam=beam, max_length=lambda pieces: pieces + 3)
+    assert found == expected
+    assert len({len(pieces) for pieces in expected}) >= 3
+
+
+@pytest.mark.parametrize("columns", [1, BLOCK - 1, BLOCK, 3 * BLOCK, 5 * BLOCK + 7])
+@pytest.mark.parametrize("count", [1, 8, 100])
+def test_the_largest_are_those_of_topk(columns: int, count: int):
+    torch.manual_seed(2)
+    values = torch.randn(6, columns)
+    values[1] = -torch.inf
+    values[2, : columns // 2] += 9  # all in a few blocks
+    values[3, -1] = 9  # behind the last whole block
+    values[4, 1:] = -torch.inf
+    best, places = largest(values, count)
+    torch.testing.assert_close(best, values.topk(min(count, columns)).values, rtol=0, atol=0)
+    assert torch.equal(values.gather(1, places), best)
+    assert all(len(set(row)) == len(row) for row in places.tolist())
 
 
 @pytest.mark.parametrize("normaliser", NORMALISERS)

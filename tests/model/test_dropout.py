@@ -57,6 +57,13 @@ def test_the_fused_forms_equal_the_plain_ones_and_so_do_their_gradients():
     torch.testing.assert_close(results[2], results[3])
 
 
+def test_a_second_derivative_is_refused():
+    values = torch.randn(8, 16, requires_grad=True)
+    (gradient,) = torch.autograd.grad(relu_dropout(values, 0.1, True).square().sum(), values, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
+
+
 def test_autocast():
     inner = torch.nn.Linear(4, 8)
     states = torch.randn(3, 4)

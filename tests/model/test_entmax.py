@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import entmax as package
 import pytest
 import torch
@@ -7,9 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from headcount.model.entmax import entmax, entmax15, sparsemax
+import headcount.model.entmax as module
+from headcount.model.entmax import SHORT, entmax, entmax15, sparsemax
 
 ALPHAS = [1.05, 1.2, 1.5, 1.8, 2.0]
+
+MAPPINGS: dict[str, Callable[[Tensor, Tensor | None], Tensor]] = {
+    "entmax15": entmax15,
+    "sparsemax": sparsemax,
+    "entmax": lambda scores, mask: entmax(scores, per_head(1.3, 1.9).to(scores), mask),
+}
+"""All mappings for two heads."""
+
+EACH = pytest.mark.parametrize("mapping", MAPPINGS.values(), ids=MAPPINGS)
 
 
 def per_head(*values: float, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -19,6 +31,45 @@ def per_head(*values: float, dtype: torch.dtype = torch.float32) -> Tensor:
 def random_scores(*, spread: float = 1.0, heads: int = 1, keys: int = 9, dtype: torch.dtype = torch.float32) -> Tensor:
     generator = torch.Generator().manual_seed(1)
     return torch.randn(3, heads, 4, keys, generator=generator, dtype=dtype) * spread
+
+
+def plain(scores: Tensor, alpha: Tensor, mask: Tensor | None, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return weights and the gradients of scores and α as the paper writes them, τ by bisection; α [head] > 1."""
+    delta = (alpha - 1)[:, None, None]
+    z = delta * (scores if mask is None else scores.masked_fill(~mask, -1e9))
+    low, high = z.amax(-1, keepdim=True) - 1, z.amax(-1, keepdim=True)
+    for _ in range(100):
+        tau = (low + high) / 2
+        enough = (z - tau).clamp_min(0).pow(1 / delta).sum(-1, keepdim=True) >= 1
+        low, high = torch.where(enough, tau, low), torch.where(enough, high, tau)
+    p = (z - low).clamp_min(0).pow(1 / delta)
+    s = torch.where(p > 0, p ** (1 - delta), 0.0)
+    of_scores = s * (gradient - (gradient * s).sum(-1, keepdim=True) / s.sum(-1, keepdim=True))
+    share, entropy = s / s.sum(-1, keepdim=True), -torch.xlogy(p, p)
+    slope = (p - share) / delta**2 + (entropy - share * entropy.sum(-1, keepdim=True)) / delta
+    return p, of_scores, (gradient * slope).sum((0, 2, 3))
+
+
+@pytest.mark.parametrize("keys", [SHORT - 1, SHORT + 1])  # both layouts of a block
+@pytest.mark.parametrize("block", [1, 100, 10**9])  # rows of one sentence and head, a few, all at once
+@pytest.mark.parametrize("masked", [False, True])
+def test_fast_paths_equal_the_formulas_of_the_paper(keys: int, block: int, masked: bool, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", block)
+    scores, gradient = random_scores(heads=5, keys=keys, spread=1.5), random_scores(heads=5, keys=keys).flip(0)
+    mask = (torch.arange(keys) % 3 > 0).expand(3, 1, 4, keys).tril(keys - 4) if masked else None
+    alpha = per_head(*ALPHAS)
+    for mapping, exact in (
+        (lambda z, a: entmax(z, a, mask), alpha),
+        (lambda z, a: entmax15(z, mask) + 0 * a.sum(), torch.full_like(alpha, 1.5)),
+        (lambda z, a: sparsemax(z, mask) + 0 * a.sum(), torch.full_like(alpha, 2.0)),
+    ):
+        leaves = scores.clone().requires_grad_(), alpha.clone().requires_grad_()
+        weights = mapping(*leaves)
+        expected = plain(scores.double(), exact.double(), mask, gradient.double())
+        found = weights, *torch.autograd.grad(weights, leaves, gradient)
+        learned = 3 if exact is alpha else 2
+        for ours, theirs in zip(found[:learned], expected[:learned], strict=True):
+            torch.testing.assert_close(ours, theirs.float(), rtol=2e-5, atol=2e-6)
 
 
 @pytest.mark.parametrize("spread", [0.1, 1.0, 10.0])
@@ -98,47 +149,61 @@ def test_softmax_is_the_limit_and_its_gradient_too():
     torch.testing.assert_close(ours[1], (gradient * limit).sum((0, 2, 3)), rtol=1e-3, atol=1e-3)
 
 
-def test_offsets_change_nothing():
+@EACH
+def test_offsets_change_nothing(mapping):
     scores = random_scores(heads=2)
     for offset in (-1000.0, 1000.0):
-        torch.testing.assert_close(entmax15(scores + offset, None), entmax15(scores, None), rtol=0, atol=2e-4)
-        alpha = per_head(1.3, 1.9)
-        torch.testing.assert_close(entmax(scores + offset, alpha, None), entmax(scores, alpha, None), rtol=0, atol=2e-4)
+        torch.testing.assert_close(mapping(scores + offset, None), mapping(scores, None), rtol=0, atol=2e-4)
+    for offset in (-1024.0, 2.0**18):  # without rounding
+        rounded = (scores * 16).round() / 16
+        assert torch.equal(mapping(rounded + offset, None), mapping(rounded, None))
     huge = torch.full((1, 2, 1, 5), 1e9)
-    torch.testing.assert_close(entmax(huge, per_head(1.3, 1.9), None), torch.full_like(huge, 0.2))
+    torch.testing.assert_close(mapping(huge, None), torch.full_like(huge, 0.2))
 
 
-def test_masked_keys_do_not_exist():
-    scores = random_scores(heads=2)
+@EACH
+@pytest.mark.parametrize("hidden", [0.0, 1e30, torch.inf, torch.nan])
+def test_masked_keys_do_not_exist(mapping, hidden: float):
     mask = torch.tensor([True, False, True, True, False, True, True, True, False])
-    alpha = per_head(1.3, 1.9)
-    for masked, alone in [
-        (entmax15(scores, mask), entmax15(scores[..., mask], None)),
-        (entmax(scores, alpha, mask), entmax(scores[..., mask], alpha, None)),
-    ]:
-        torch.testing.assert_close(masked[..., mask], alone, rtol=0, atol=1e-6)
-        assert (masked[..., ~mask] == 0).all()
+    scores = random_scores(heads=2).masked_fill(~mask, hidden).requires_grad_()
+    masked, alone = mapping(scores, mask), mapping(scores[..., mask], None)
+    torch.testing.assert_close(masked[..., mask], alone, rtol=0, atol=1e-6)
+    assert (masked[..., ~mask] == 0).all()
+    (gradient,) = torch.autograd.grad(masked.square().sum(), scores)
+    assert (gradient[..., ~mask] == 0).all()
 
 
-def test_rows_without_keys_are_zero_with_finite_gradients():
-    scores = random_scores(heads=2).requires_grad_()
+@EACH
+@pytest.mark.parametrize("keys", [SHORT - 1, SHORT + 1])
+def test_rows_without_keys_are_zero_with_zero_gradients(mapping, keys: int):
+    scores = random_scores(heads=2, keys=keys).requires_grad_()
+    mask = torch.ones(3, 1, 1, keys, dtype=torch.bool)
+    mask[1] = False
+    weights = mapping(scores, mask)
+    assert (weights[1] == 0).all()
+    (gradient,) = torch.autograd.grad(weights.square().sum(), scores)
+    assert gradient.isfinite().all()
+    assert (gradient[1] == 0).all()
+
+
+def test_rows_without_keys_add_nothing_to_the_gradient_of_alpha():
+    scores, alpha = random_scores(heads=2), per_head(1.05, 1.9).requires_grad_()
     mask = torch.ones(3, 1, 1, 9, dtype=torch.bool)
     mask[1] = False
-    alpha = per_head(1.3, 1.9).requires_grad_()
-    for weights in (entmax15(scores, mask), entmax(scores, alpha, mask)):
-        assert (weights[1] == 0).all()
-        (gradient,) = torch.autograd.grad(weights.square().sum(), scores, retain_graph=True)
-        assert gradient.isfinite().all()
-        assert (gradient[1] == 0).all()
-    assert torch.autograd.grad(weights.square().sum(), alpha)[0].isfinite().all()
+    gradients = [
+        torch.autograd.grad(weights.square().sum(), alpha)[0]
+        for weights in (entmax(scores, alpha, mask), entmax(scores[[0, 2]], alpha, None))
+    ]
+    torch.testing.assert_close(*gradients)
 
 
-def test_one_nan_stays_in_its_row():
+@EACH
+def test_one_nan_stays_in_its_row(mapping):
     scores = random_scores(heads=2)
     scores[1, 0, 2, 3] = torch.nan
-    for weights in (entmax15(scores, None), entmax(scores, per_head(1.3, 1.9), None)):
-        assert weights[1, 0, 2].isnan().all()
-        assert weights.isnan().sum() == 9
+    weights = mapping(scores, None)
+    assert weights[1, 0, 2].isnan().all()
+    assert weights.isnan().sum() == 9
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -190,6 +255,9 @@ def test_gradients_of_scores_and_alpha():
     mask = torch.ones(2, 1, 1, 5, dtype=torch.bool)
     mask[1, ..., 3:] = False
     assert torch.autograd.gradcheck(lambda z: entmax15(z, mask), scores)
+    assert torch.autograd.gradcheck(lambda z: sparsemax(z, mask), scores)
+    assert torch.autograd.gradcheck(lambda z: entmax(z, alpha.detach(), mask), scores)
+    assert torch.autograd.gradcheck(lambda a: entmax(scores.detach(), a, mask), alpha)
     assert torch.autograd.gradcheck(lambda z, a: entmax(z, a, mask), (scores, alpha))
 
 
@@ -204,9 +272,36 @@ def test_the_gradient_of_alpha_is_precise_in_float32():
     torch.testing.assert_close(*results, rtol=1e-4, atol=1e-5)
 
 
-def test_double_backward_is_refused():
+@EACH
+def test_double_backward_is_refused(mapping):
     scores = random_scores(heads=2).requires_grad_()
-    for weights in (entmax15(scores, None), entmax(scores, per_head(1.3, 1.9), None)):
-        (gradient,) = torch.autograd.grad(weights.square().sum(), scores, create_graph=True)
-        with pytest.raises(RuntimeError, match="once_differentiable"):
-            gradient.sum().backward()
+    (gradient,) = torch.autograd.grad(mapping(scores, None).square().sum(), scores, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
+
+
+def test_double_backward_of_alpha_is_refused():
+    alpha = per_head(1.3, 1.9).requires_grad_()
+    weights = entmax(random_scores(heads=2), alpha, None)
+    (gradient,) = torch.autograd.grad(weights.square().sum(), alpha, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
+
+
+@pytest.mark.parametrize("keys", [SHORT - 1, SHORT + 1])
+@pytest.mark.parametrize("name", MAPPINGS)
+def test_a_compiled_graph_is_whole_and_equal(name: str, keys: int):
+    """A graph makes a fixed number of steps, so this also compares that with the steps that end early."""
+    scores, gradient = random_scores(heads=2, keys=keys, spread=2.0), random_scores(heads=2, keys=keys).flip(0)
+    mask = torch.arange(keys) < keys - 2
+
+    def weights(scores: Tensor, alpha: Tensor) -> Tensor:
+        return entmax(scores, alpha, mask) if name == "entmax" else MAPPINGS[name](scores, mask) + 0 * alpha.sum()
+
+    results = []
+    for mapping in (weights, torch.compile(weights, fullgraph=True, backend="aot_eager")):
+        leaves = scores.clone().requires_grad_(), per_head(1.05, 1.9).requires_grad_()
+        found = mapping(*leaves)
+        results.append((found, *torch.autograd.grad(found, leaves, gradient)))
+    for ours, compiled in zip(*results, strict=True):
+        torch.testing.assert_close(compiled, ours, rtol=1e-5, atol=2e-6)

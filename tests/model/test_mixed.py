@@ -44,7 +44,7 @@ def test_forward_backward_and_cached_decoding(build, sentences, normalisers):
     with torch.no_grad():
         cache = model.start(source)
         for position in range(target.shape[1]):
-            step = model.step(target[:, position], cache)
+            step = model.step(target[:, position, None], cache)[:, 0]
             torch.testing.assert_close(step, states[:, position], rtol=0, atol=1e-5)
 
 

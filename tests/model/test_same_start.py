@@ -18,7 +18,7 @@ from headcount.model.transformer import Transformer
 from headcount.registry import names
 from headcount.train import loop
 from headcount.train.averaging import Average
-from headcount.train.checkpoint import Checkpoints
+from headcount.train.checkpoint import Checkpoints, Rhythm
 from headcount.train.journal import Journal
 from headcount.train.optim import Group, NamedAdam, constant, trainable
 from headcount.vocabulary import EOS
@@ -85,8 +85,7 @@ def test_all_trainings_see_the_same_batches_and_dropout(tmp_path: Path, monkeypa
             skipped_updates=0,
             precision="float32",
             journal=Journal(tmp_path / normaliser / "journal.jsonl"),
-            checkpoints=Checkpoints(tmp_path / normaliser / "checkpoints", identity="tiny"),
-            checkpoint_every_updates=100,
+            checkpoints=Checkpoints(tmp_path / normaliser / "checkpoints", identity="tiny", rhythm=Rhythm(100, 1e6)),
             validate=lambda model: {},
             validate_every_updates=100,
         )

@@ -52,7 +52,7 @@ def test_json_round_trip():
         ({"alpha": {"sd": -1.0}}, "alpha.sd -1.0 is not allowed; allowed: 0 to inf"),
         ({"alpha": {"mean": float("nan")}}, "alpha.mean nan is not allowed"),
         ({"alpha": {"lowest": 0.5}}, "alpha.lowest 0.5 is not allowed; allowed: 1 to 2"),
-        ({"alpha": {"fixed": 2.5}}, "alpha.fixed 2.5 is not allowed; allowed: 1 to 2"),
+        ({"alpha": {"fixed": 4.5}}, "alpha.fixed 4.5 is not allowed; allowed: 1 to 4"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(change: dict[str, Any], message: str):

@@ -74,7 +74,7 @@ def test_cached_decoding_equals_the_full_forward_pass(build, sentences, changes)
         full = model.hidden(source, target)
         cache = model.start(source)
         for position in range(target.shape[1]):
-            step = model.step(target[:, position], cache)
+            step = model.step(target[:, position, None], cache)[:, 0]
             torch.testing.assert_close(step, full[:, position], rtol=0, atol=1e-5)
 
 
@@ -82,12 +82,12 @@ def test_cached_decoding_follows_hypotheses_and_sentences(build, sentences):
     model, (source, target) = build(), sentences
     with torch.no_grad():
         cache = model.start(source)
-        model.step(target[:, 0], cache)
-        cache.select(torch.tensor([0, 0, 3, 3]), torch.tensor([0, 3]))  # two hypotheses of the sentences 0 and 3
-        step = model.step(torch.tensor([5, 6, 7, 8]), cache)
+        model.step(target[:, :1], cache)
+        cache.select(torch.zeros(2, 2, dtype=torch.int64), torch.tensor([0, 3]))  # two hypotheses of sentences 0 and 3
+        step = model.step(torch.tensor([[5, 6], [7, 8]]), cache)
         pieces = torch.tensor([[2, 5], [2, 6], [2, 7], [2, 8]])
         full = model.hidden(source[[0, 0, 3, 3]], pieces)[:, 1]
-    torch.testing.assert_close(step, full, rtol=0, atol=1e-5)
+    torch.testing.assert_close(step.flatten(0, 1), full, rtol=0, atol=1e-5)
 
 
 def test_evaluation_is_deterministic_and_equals_training_without_dropout(build, sentences):

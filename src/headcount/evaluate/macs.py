@@ -1,8 +1,9 @@
 """Multiply-accumulates of the matrix products of decoding, and the speed-up that they alone would allow.
 
 What is counted is one sentence by itself, without padding: the encoder and the decoder's keys and values of the source
-once, then a query of each hypothesis and step, with cached keys. Left out are the embeddings, which are looked up, and
-all that is no matrix product: softmax, norms, moving the cache, the search (behnke2020, speed). Free of torch.
+once, then a query of each hypothesis and step, with cached keys; in a beam a query is multiplied with the keys of all
+hypotheses of its sentence (`model.cache`). Left out are the embeddings, which are looked up, and all that is no matrix
+product: softmax, norms, moving the cache, the search (behnke2020, speed). Free of torch.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def decoding(config: ModelConfig, source: int, queries: int, keys: int) -> Macs:
         config: of the model.
         source: pieces that every query sees in the cross-attentions.
         queries: positions that are decoded, of all hypotheses.
-        keys: positions that they see in the self-attentions, itself included, summed over the queries.
+        keys: with which they are multiplied in the self-attentions, summed over the queries.
 
     """
     channels = _channels(config)
@@ -87,7 +88,7 @@ def translation(config: ModelConfig, source: int, steps: int, beam: int) -> Macs
 
     """
     queries = 1 + beam * (steps - 1)
-    keys = 1 + beam * (steps * (steps + 1) // 2 - 1)  # in step t each hypothesis sees t positions
+    keys = 1 + sum(beam * (1 + beam * (step - 1)) for step in range(2, steps + 1))  # of all hypotheses so far
     return encoding(config, source) + decoding(config, source, queries, keys)
 
 

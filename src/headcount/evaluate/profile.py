@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
@@ -19,11 +18,14 @@ from torch.overrides import TorchFunctionMode
 KINDS: dict[Callable[..., Any], str] = {
     F.linear: "matrix_products",
     F.scaled_dot_product_attention: "attention",
-    torch.cat: "cache",
+    Tensor.matmul: "attention",
+    Tensor.softmax: "attention",
+    F.pad: "cache",
+    Tensor.__setitem__: "cache",
     Tensor.index_select: "cache",
 }
-"""Function → kind: products with the matrices of parameters; the kernel of softmax attention, all but its projections;
-growing and reordering the cache. What is not here, norms, the choice of continuations, Python, is the rest."""
+"""Function → kind: products with the matrices of parameters; attention by softmax, all but its projections; growing and
+reordering the cache. What is not here, norms, the choice of continuations, Python, is the rest."""
 
 
 def seconds_by_kind(work: Callable[[], object]) -> dict[str, float]:

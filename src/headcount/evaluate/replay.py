@@ -27,7 +27,7 @@ class Recording:
     Attributes:
         outputs: its translations.
         output_weight: of the model that searched, [vocabulary, width].
-        states: of each step, [hypothesis, width].
+        states: of each step, [sentence, hypothesis, width].
 
     """
 

@@ -24,6 +24,10 @@ Observer = Callable[[Tensor, Tensor, Tensor], None]
 """Called with weights [batch, head, query, key] before dropout, real queries [batch, query], real keys [batch, key]."""
 
 
+FEW_QUERIES = range(2, 17)
+"""Numbers of queries, as the hypotheses of a beam, for which a CPU's fused kernel is slower than step by step."""
+
+
 class KeysValues(NamedTuple):
     """What queries attend to; in decoding this is the cache."""
 
@@ -115,7 +119,8 @@ class MultiHeadAttention(nn.Module):
         if not self.kept:
             return self.output(states[..., :0])
         queries = self._split(self.query(states))  # [batch, head, query, channel]
-        if isinstance(self.normaliser, Softmax) and self.observer is None:
+        few = states.shape[1] in FEW_QUERIES and states.device.type == "cpu" and not torch.is_grad_enabled()
+        if isinstance(self.normaliser, Softmax) and self.observer is None and not few:
             mixed = self._fused(queries, memory, mask)
         else:
             mixed = self._explicit(queries, memory, mask)

@@ -1,20 +1,13 @@
-"""The mapping α-entmax of Correia et al. (2019) with its gradients in closed form.
+"""The mappings α-entmax of Correia et al. (2019) with their gradients in closed form; `thresholds` finds the weights.
 
-With δ = α - 1, α-entmax of a row z is p_i = [δ z_i - τ]_+^(1/δ) for the one τ at which p sums to 1. Here
-x = δ (z - max z) and p(t) = [1 + x - t]_+^(1/δ), so that t = 0 gives the largest weight exactly 1 and F = sum p >= 1.
-F^δ is the l_(1/δ) norm of a clipped affine function: convex and decreasing for 1 < α <= 2. Newton's method on it
-therefore climbs from t = 0 to the root without a bracket and without overshooting:
-
-    t <- t + F/S (1 - F^-δ)    with S = sum p/(1 + x - t) = sum p^(2-α)
-
-It is exact after one step for α -> 1 (softmax) and finite for α = 2 (sparsemax). Inside, keys are the first dimension:
-a sum over keys then adds long contiguous rows, several times faster on a CPU than sums along short rows. Half
-precision is raised to float32, float64 stays.
+The scores are taken in blocks that fit a core's cache, and heads with equal needs together. Half precision is raised
+to float32, float64 stays.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -22,17 +15,19 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
+from headcount.model.thresholds import TINY, Slopes, eager_on_cpu, solve, solve15, solve_softmax, solve_sparsemax
+
 ALPHA_LOW, ALPHA_HIGH = 1.0, 2.0
-"""The closed range of α; beyond 2, F^δ is no norm and Newton's method loses its guarantee."""
+"""The closed range of α; beyond 2, Newton's method has no guarantee."""
 
 DELTA_LOW = 1e-7
 """α = 1 is computed at 1 + 1e-7, whose weights and gradients equal softmax's in float32."""
 
-TINY = 1e-30
-"""Smallest divisor and argument of a logarithm; where it acts, the factor beside it is 0."""
+BLOCK = 262_144
+"""Scores of a block: five float32 buffers of this size fit a core's share of cache."""
 
-SERIES = 0.3
-"""Below this w the series of (e^w - 1 - w)/w² is used, above it the direct form; both are good to 5e-7 there."""
+SHORT = 28
+"""Rows of fewer keys are summed faster along the first dimension, where rows lie side by side."""
 
 
 def entmax15(scores: Tensor, mask: Tensor | None) -> Tensor:
@@ -46,7 +41,19 @@ def entmax15(scores: Tensor, mask: Tensor | None) -> Tensor:
         Weights [batch, head, query, key] that sum to 1, exactly 0 at masked keys; rows without any key are all 0.
 
     """
-    weights: Tensor = _Entmax15.apply(scores, mask)  # type: ignore[no-untyped-call]
+    weights: Tensor = _Sparse.apply(scores, mask, None, solve15)  # type: ignore[no-untyped-call]
+    return weights
+
+
+def sparsemax(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Sparsemax, α = 2, over the last dimension; scores, mask and result are those of `entmax15`."""
+    weights: Tensor = _Sparse.apply(scores, mask, None, solve_sparsemax)  # type: ignore[no-untyped-call]
+    return weights
+
+
+def softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Softmax, α = 1, over the last dimension; scores, mask and result are those of `entmax15`."""
+    weights: Tensor = _Sparse.apply(scores, mask, None, solve_softmax)  # type: ignore[no-untyped-call]
     return weights
 
 
@@ -56,159 +63,100 @@ def entmax(scores: Tensor, alpha: Tensor, mask: Tensor | None) -> Tensor:
     alpha is [head], each value from 1 (softmax) to 2 (sparsemax), both included.
 
     Raises:
-        ValueError: α has another shape or, on a CPU, leaves its range; on a GPU that check would stall the stream.
+        ValueError: α has another shape or leaves its range; the range is not checked on a GPU, whose stream that would
+            stall, or in a compiled graph, which it would break.
 
     """
     heads = scores.shape[1]
     if alpha.shape != (heads,):
         raise ValueError(f"alpha has shape {tuple(alpha.shape)}, expected ({heads},): one value for each head")
-    if alpha.device.type == "cpu" and ((alpha < ALPHA_LOW) | (alpha > ALPHA_HIGH)).any():
+    if eager_on_cpu(alpha) and ((alpha < ALPHA_LOW) | (alpha > ALPHA_HIGH)).any():
         raise ValueError(f"alpha is {alpha.tolist()}, allowed: {ALPHA_LOW} to {ALPHA_HIGH}")
-    weights: Tensor = _Entmax.apply(scores, alpha, mask)  # type: ignore[no-untyped-call]
+    alpha = alpha if torch.is_grad_enabled() else alpha.detach()  # saves what only the gradient of α needs
+    weights: Tensor = _Sparse.apply(scores, mask, alpha, None)  # type: ignore[no-untyped-call]
     return weights
 
 
-def sparsemax(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Sparsemax, α = 2, over the last dimension; scores, mask and result are those of `entmax15`."""
-    weights: Tensor = _Sparsemax.apply(scores, mask)  # type: ignore[no-untyped-call]
-    return weights
-
-
-class _Entmax15(Function):
-    """δ = 1/2: p is a square, F^δ the l2 norm and S the l1 norm of the root s."""
+class _Sparse(Function):
+    """α-entmax by head, or where `fixed` is given that mapping."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, mask: Tensor | None) -> Tensor:
-        x = _shifted(scores, mask).mul_(0.5)  # [key, batch, head, query]
-        tau = torch.full_like(x[0], -1.0)  # [batch, head, query]; t - 1 in the notation above
-        for _ in range(_iterations(x)):
-            s = torch.sub(x, tau).clamp_min_(0)
-            norm = s.square().sum(0).sqrt_()
-            tau += norm * (norm - 1) / s.sum(0).clamp_min_(TINY)
-        s = torch.sub(x, tau).clamp_min_(0)
-        s /= s.square().sum(0).sqrt_().clamp_min_(TINY)
-        ctx.save_for_backward(s)
-        return s.square().movedim(0, -1)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        (s,) = ctx.saved_tensors
-        g = _keys_first(gradient)
-        g -= _mean(g, s)
-        return g.mul_(s).movedim(0, -1), None
-
-
-class _Sparsemax(Function):
-    """δ = 1: F is piecewise linear, and a Newton step is the exact solution for the keys that have weight now.
-
-    A step that takes no key away has arrived. F - 1 times the number of keys with weight falls to a quarter in every
-    step, which bounds their number; rows that need more than half a dozen have to be constructed.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, scores: Tensor, mask: Tensor | None) -> Tensor:
-        x = _shifted(scores, mask)  # [key, batch, head, query]
-        tau = torch.full_like(x[0], -1.0)  # [batch, head, query]; t - 1 in the notation above
-        p = torch.sub(x, tau).clamp_min_(0)
-        size = (p > 0).sum(0)  # [batch, head, query]
-        for _ in range(math.ceil(math.log2(x.shape[0]) - math.log2(torch.finfo(x.dtype).eps) / 2)):
-            before = size
-            tau += (p.sum(0) - 1) / size.clamp_min(1)
-            p = torch.sub(x, tau, out=p).clamp_min_(0)
-            size = (p > 0).sum(0)
-            if size.device.type == "cpu" and torch.equal(size, before):  # a GPU would have to wait for the answer
-                break
-        ctx.save_for_backward(p > 0)
-        p /= p.sum(0).clamp_min_(TINY)
-        return p.movedim(0, -1)
+    def forward(
+        ctx: Any, scores: Tensor, mask: Tensor | None, alpha: Tensor | None, fixed: Callable[..., Slopes] | None
+    ) -> Tensor:
+        ctx.keys = keys = _keys(scores)
+        weights = _empty(scores, keys)
+        delta = None if alpha is None else (alpha - 1).to(weights.dtype).clamp_min(DELTA_LOW)  # [head]
+        saved: list[Tensor | None] = [delta]
+        ctx.blocks = _blocks(scores, by_head=alpha is not None)
+        for block in ctx.blocks:
+            x = _shifted(scores[block], None if mask is None else mask.expand_as(scores)[block], keys)
+            out = weights[block].movedim(-1, keys)
+            if fixed is not None:
+                saved += fixed(x, keys, out)
+            elif delta is not None:
+                of_row = _for_rows(delta[block[1]], x.narrow(keys, 0, 1), keys)
+                saved += solve(x, of_row, keys, out, of_alpha=ctx.needs_input_grad[2])
+        ctx.save_for_backward(*saved)
+        return weights
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        g = _keys_first(gradient)
-        s = ctx.saved_tensors[0].to(g.dtype)
-        g -= _mean(g, s)
-        return g.mul_(s).movedim(0, -1), None
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, Tensor | None, None]:
+        delta, *saved = ctx.saved_tensors
+        keys = ctx.keys
+        of_scores = _empty(gradient, keys)
+        of_alpha = delta.new_zeros(delta.shape) if ctx.needs_input_grad[2] else None  # [head]
+        for index, block in enumerate(ctx.blocks):
+            s, total, c = saved[3 * index : 3 * index + 3]
+            g = _arranged(gradient[block], keys)
+            mean = (g * s).sum(keys, keepdim=True).div_(total.clamp_min(TINY))  # of g under s
+            change = torch.mul(g - mean, s, out=of_scores[block].movedim(-1, keys))
+            if of_alpha is not None:
+                # sum_i g_i dp_i/dα = -sum_i (g_i - mean) s_i c_i
+                of_alpha[block[1]] -= (change * c).movedim(keys, -1).sum((0, 2, 3))
+        if of_alpha is not None:
+            of_alpha /= delta.square()
+        return of_scores, None, of_alpha, None
 
 
-class _Entmax(Function):
-    @staticmethod
-    def forward(ctx: Any, scores: Tensor, alpha: Tensor, mask: Tensor | None) -> Tensor:
-        x = _shifted(scores, mask)  # [key, batch, head, query]
-        delta = (alpha - 1).to(x.dtype).clamp_min(DELTA_LOW)  # [head]
-        delta = delta[:, None].expand_as(x[0]).contiguous()  # [batch, head, query]
-        x *= delta
-        exponent = math.log2(math.e) / delta
-        t = torch.zeros_like(delta)
-        for _ in range(_iterations(x)):
-            p, s = _powers(x, t, exponent)
-            total = p.sum(0)
-            t -= total / s.sum(0).clamp_min_(TINY) * torch.expm1(-delta * total.clamp_min(1.0).log_())
-        p, s = _powers(x, t, exponent)
-        total = p.sum(0).clamp_min_(TINY)
-        p /= total
-        s /= total
-        ctx.save_for_backward(p, s, delta)
-        return p.movedim(0, -1)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        """Return the gradients of scores and α.
-
-        dp/dz = diag(s) - s s^T / sum s. With h_i = (s_i - p_i + δ p_i log p_i)/δ², which is >= 0 and free of the
-        paper's 1/(α - 1)² cancellation when its series is used, dp_i/dα = s_i (sum h)/(sum s) - h_i.
-        """
-        p, s, delta = ctx.saved_tensors
-        g = _keys_first(gradient)
-        g -= _mean(g, s)
-        gradient_alpha = None
-        if ctx.needs_input_grad[1]:
-            # sum_i g_i dp_i/dα = -sum_i (g_i - mean of g under s) h_i
-            gradient_alpha = -(_curvature(p, s, delta).mul_(g)).sum((0, 1, 3))  # [head]
-        return g.mul_(s).movedim(0, -1), gradient_alpha, None
+def _blocks(scores: Tensor, *, by_head: bool) -> list[tuple[slice, slice]]:
+    """Return sentences and heads of each block; a GPU and the compiler cut work up themselves and get one block."""
+    batch, heads, queries, keys = scores.shape
+    size = BLOCK if eager_on_cpu(scores) else scores.numel()
+    heads_together = max(1, min(heads, size // max(1, batch * queries * keys) if by_head else heads))
+    together = max(1, size // max(1, heads_together * queries * keys))
+    return [
+        (slice(sentence, sentence + together), slice(head, head + heads_together))
+        for head in range(0, heads, heads_together)
+        for sentence in range(0, batch, together)
+    ]
 
 
-def _shifted(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Return scores minus the maximum of their row, masked keys -inf: [key, batch, head, query], new memory."""
-    x = _keys_first(scores)
+def _keys(scores: Tensor) -> int:
+    """Return the dimension of keys inside a block: the last, or the first where rows are short."""
+    return 0 if scores.shape[-1] < SHORT and eager_on_cpu(scores) else -1
+
+
+def _empty(scores: Tensor, keys: int) -> Tensor:
+    """Return new memory for [batch, head, query, key] in which the dimension `keys` is that of the keys."""
+    shape = scores.movedim(-1, keys).shape
+    return scores.new_empty(shape, dtype=torch.promote_types(scores.dtype, torch.float32)).movedim(keys, -1)
+
+
+def _shifted(scores: Tensor, mask: Tensor | None, keys: int) -> Tensor:
+    """Return scores minus the maximum of their row, masked keys -inf: keys moved to `keys`, new memory."""
     if mask is not None:
-        x.masked_fill_((~mask).expand_as(scores).movedim(-1, 0), -math.inf)
-    x -= x.amax(0).clamp_min_(torch.finfo(x.dtype).min)  # a row without any key stays -inf instead of NaN
-    return x
+        scores = torch.where(mask, scores, -math.inf)
+    x = _arranged(scores, keys).to(torch.promote_types(scores.dtype, torch.float32))
+    return x - x.amax(keys, keepdim=True).clamp_min_(torch.finfo(x.dtype).min)  # a row without any key stays -inf
 
 
-def _keys_first(values: Tensor) -> Tensor:
-    """Copy [batch, head, query, key] to contiguous [key, batch, head, query] of at least float32."""
-    precise = torch.promote_types(values.dtype, torch.float32)
-    return values.movedim(-1, 0).to(precise).clone(memory_format=torch.contiguous_format)
+def _arranged(values: Tensor, keys: int) -> Tensor:
+    """Move the keys of [batch, head, query, key] to the dimension `keys`, also in memory."""
+    return values if keys == -1 else values.movedim(-1, keys).contiguous()
 
 
-def _iterations(x: Tensor) -> int:
-    """Newton steps that reach the last bit of float32: one more for four times the keys; two more for float64."""
-    return 4 + math.ceil(math.log(x.shape[0], 4)) + 2 * (x.dtype == torch.float64)
-
-
-def _powers(x: Tensor, t: Tensor, exponent: Tensor) -> tuple[Tensor, Tensor]:
-    """Return p = [1 + x - t]_+^(1/δ) and s = p^(2-α) = p/(1 + x - t); exponent is log2(e)/δ."""
-    base = torch.sub(x, t).clamp_min_(-1)
-    p = base.log1p().mul_(exponent).exp2_()  # exp2 keeps its speed at -inf, exp does not
-    return p, torch.div(p, base.add_(1).clamp_min_(TINY), out=base)
-
-
-def _mean(values: Tensor, s: Tensor) -> Tensor:
-    """Average over keys weighted by s; 0 for a row without any key."""
-    return (values * s).sum(0) / s.sum(0).clamp_min_(TINY)
-
-
-def _curvature(p: Tensor, s: Tensor, delta: Tensor) -> Tensor:
-    """Return h of `_Entmax.backward` = p log²p (e^w - 1 - w)/w² with w = -δ log p."""
-    surprise = p.clamp_min(TINY).log_().neg_()
-    w = surprise * delta
-    series = torch.full_like(w, 1 / 5040)
-    for factorial in (720, 120, 24, 6, 2):
-        series.mul_(w).add_(1 / factorial)
-    series *= surprise.square_().mul_(p)
-    direct = (s - p * (w + 1)) / delta.square()
-    return torch.where(w < SERIES, series, direct)
+def _for_rows(delta: Tensor, rows: Tensor, keys: int) -> Tensor:
+    """Repeat [head] for each row."""
+    return delta.view(-1, 1, *[1] * -keys).expand_as(rows).contiguous()

@@ -124,8 +124,7 @@ class DecoderLayer(nn.Module):
             return self.self_attention(states, own if past is None else past.append(own), own_mask)
 
         def attend_source(states: Tensor) -> Tensor:
-            queries = states.reshape(memory.keys.shape[0], -1, states.shape[-1])  # [sentence, query, width]
-            return self.cross_attention(queries, memory, memory_mask).view_as(states)
+            return self.cross_attention(states, memory, memory_mask)
 
         states = self.self_residual(states, attend_past)
         states = self.cross_residual(states, attend_source)

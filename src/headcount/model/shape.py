@@ -27,7 +27,7 @@ class AlphaOptions:
         mean: of the normal distribution from which a learned α = 1 + sigmoid(a) draws a, and
         sd: its standard deviation.
         lowest: a learned α is cut off below it; 1 cuts nothing off, 1.01 is the authors' code.
-        fixed: the α of `entmax_fixed`.
+        fixed: the α of `entmax_fixed`; beyond 4 even float64 is too coarse for it.
 
     Raises:
         UserError: at construction, for a value out of its range.
@@ -40,7 +40,7 @@ class AlphaOptions:
     fixed: float = 1.25
 
     def __post_init__(self) -> None:
-        ranges = {"mean": (-math.inf, math.inf), "sd": (0.0, math.inf), "lowest": (1.0, 2.0), "fixed": (1.0, 2.0)}
+        ranges = {"mean": (-math.inf, math.inf), "sd": (0.0, math.inf), "lowest": (1.0, 2.0), "fixed": (1.0, 4.0)}
         for name, (low, high) in ranges.items():
             value = getattr(self, name)
             if not (math.isfinite(value) and low <= value <= high):

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
-from headcount.model.attention import Mask, MultiHeadAttention
+from headcount.model.attention import KeysValues, Mask, MultiHeadAttention
 from headcount.model.cache import Cache
 from headcount.model.dropout import dropout
 from headcount.model.layers import DecoderLayer, EncoderLayer, layer_norm
@@ -109,25 +109,27 @@ class Transformer(nn.Module):
     def start(self, source: Tensor) -> Cache:
         """Encode [sentence, source] for incremental decoding."""
         memory = self.encode(source)
-        return Cache([layer.cross_attention.project(memory) for layer in self.decoder], source != PAD)
+        projected = [layer.cross_attention.project(memory) for layer in self.decoder]
+        return Cache([KeysValues(*(part.contiguous() for part in layer)) for layer in projected], source != PAD)
 
     def step(self, pieces: Tensor, cache: Cache) -> Tensor:
         """Append one piece to each hypothesis.
 
         Args:
-            pieces: ids [hypothesis], equally many for each sentence of the cache, sentence by sentence.
+            pieces: ids [sentence, hypothesis].
             cache: extended by these pieces.
 
         Returns:
-            Last states [hypothesis, width].
+            Last states [sentence, hypothesis, width].
 
         """
-        own_mask, memory_mask = cache.masks(len(pieces))
-        states = self._embed(pieces[:, None], "target", cache.length)  # [hypothesis, 1, width]
+        own_mask, memory_mask = cache.masks(pieces.shape[1])
+        # all are at one position; the hypotheses of a sentence are queries to the same keys
+        states = self._embed(pieces.flatten()[:, None], "target", cache.length).view(*pieces.shape, -1)
         for layer, memory, past in zip(self.decoder, cache.memory, cache.past, strict=True):
             states = layer(states, memory, own_mask, memory_mask, past)
         cache.length += 1
-        return self.decoder.norm(states)[:, 0]
+        return self.decoder.norm(states)
 
     def _embed(self, pieces: Tensor, side: str, first_position: int) -> Tensor:
         """[batch, position] -> [batch, position, width]: embedding times sqrt(width), plus positions, dropout."""

@@ -84,3 +84,20 @@ def test_the_clamp_of_the_authors_stops_learning_below_it_and_no_clamp_does_not(
         assert (normaliser.alpha[0] == lowest) == (lowest == 1.01)
         normaliser(scores, None).square().sum().backward()
         assert (normaliser.a.grad != 0).tolist() == learns
+
+
+@LEARNED
+@pytest.mark.parametrize("keys", [6, 40])
+def test_a_compiled_module_is_one_graph_with_equal_gradients(plugin, keys: int):
+    torch.manual_seed(1)
+    normaliser = plugin.Normaliser(2, FREE)
+    scores, gradient = torch.randn(2, 3, 2, 4, keys).unbind(0)
+    mask = torch.arange(keys) < keys - 2
+    results = []
+    for module in (normaliser, torch.compile(normaliser, fullgraph=True, backend="aot_eager")):
+        normaliser.zero_grad()
+        leaf = scores.clone().requires_grad_()
+        weights = module(leaf, mask)
+        weights.backward(gradient)
+        results.append((weights.detach(), leaf.grad, normaliser.a.grad.clone()))
+    torch.testing.assert_close(*results, rtol=1e-5, atol=2e-6)
