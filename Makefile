@@ -1,13 +1,14 @@
 # Two commands from a fresh clone: `make reproduce` and `make test`. Each makes .venv when it is missing.
 PYTHON ?= python3
 CONFIG ?=
+PORT ?=
 BIN := .venv/bin
 SNAKEMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake $(if $(CONFIG),--configfile $(CONFIG))
 STUDY = $(shell $(BIN)/headcount plan $(if $(CONFIG),--configfile $(CONFIG)) --name)
 RESULTS = results/$(STUDY)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce smoke plan report ui test check config rulegraph publish
+.PHONY: help setup reproduce smoke plan report ui test check config rulegraph publish bench
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | column -t -s "$$(printf '\t')"
@@ -40,8 +41,8 @@ results/%/report.html: results/%/tables/runs.csv results/%/figures/all-summary_t
 	$(SNAKEMAKE) --quiet all --report $@
 	$(BIN)/headcount track $(if $(CONFIG),--configfile $(CONFIG)) --study results/$* || true
 
-ui: .venv/.done  ## MLflow in the browser
-	$(BIN)/headcount ui $(if $(CONFIG),--configfile $(CONFIG))
+ui: .venv/.done  ## MLflow in the browser (or PORT=5001)
+	$(BIN)/headcount ui $(if $(CONFIG),--configfile $(CONFIG)) $(if $(PORT),--port $(PORT))
 
 publish: .venv/.done  ## tables and figures of a finished study into docs/results/<study>/
 	$(BIN)/headcount publish --study $(RESULTS) --out docs/results/$(STUDY) $(if $(CONFIG),--configfile $(CONFIG))
@@ -61,6 +62,9 @@ check: .venv/.done  ## formatting, lint, types, import rules, workflow lint, spe
 
 config: .venv/.done  ## write config.yaml, the JSON schema and docs/config.md from the settings model
 	$(BIN)/headcount config
+
+bench: .venv/.done  ## speed beside other toolkits (or ONLY="name name"), a quarter of an hour and the default study
+	$(BIN)/python -m benchmarks $(ONLY)
 
 rulegraph: .venv/.done  ## docs/img/rulegraph.svg, every rule but the figures (needs graphviz)
 	mkdir -p docs/img
