@@ -25,7 +25,7 @@ def costs(runs: Sequence[FinishedRun]) -> dict[str, dict[str, Any]]:
     """
     known = {run.run: run for run in runs}
     return {
-        run.run: {"updates": _updates(run), **_total(run, known), "seconds_per_update": _seconds_per_update(run)}
+        run.run: {"updates": own_updates(run), **_total(run, known), "seconds_per_update": _seconds_per_update(run)}
         for run in runs
     }
 
@@ -43,7 +43,7 @@ def _first(run: FinishedRun) -> int:
     return int(ranked["rewind_update"]) if ranked.get("way") == "rate_rewound" else 0
 
 
-def _updates(run: FinishedRun) -> int | None:
+def own_updates(run: FinishedRun) -> int | None:
     """Return the updates that the run made itself."""
     last = run.record.get("updates")
     return None if last is None else int(last) - _first(run)
@@ -62,7 +62,7 @@ def _total(run: FinishedRun, known: Mapping[str, FinishedRun]) -> dict[str, Any]
                 unseen.append(known[parent])
     updates, of_rounds, seconds = 0, 0, 0.0
     for member in family.values():
-        made = _updates(member)
+        made = own_updates(member)
         if made is None:
             return {}
         counted = min(made, _used(member, family)) if member.stage in DENSE and member is not run else made

@@ -64,7 +64,7 @@ def plan_table(study: Study) -> None:
         f"{total / 60:.0f} CPU-minutes of training on one thread each, about {total / 120:.0f} minutes on two cores, "
         "evaluation excluded.\n"
         f"est. = from matrix products at {estimate.GFLOPS_PER_THREAD:.0f} GFLOP/s a thread, good to a factor of two; "
-        "the others were measured here."
+        "the others were measured here. `headcount cost` counts every job, disk and critical path."
     )
 
 
@@ -89,10 +89,11 @@ def say_failed(study: Path) -> None:
     """Print the failed runs with the last lines of their logs, and how to go on."""
     console = Console(stderr=True)
     for folder in sorted((study / "runs").glob("*")):
-        record = _record(folder)
-        if record.get("status") in ("failed", "killed", "interrupted"):
+        status = _record(folder).get("status")
+        if status in ("failed", "killed", "interrupted", "running"):
             log = study / "logs" / "train" / f"{folder.name}.log"
-            console.print(f"{folder.name}: {record['status']}; log {log}", highlight=False)
+            said = "killed without a word, or still at work" if status == "running" else status
+            console.print(f"{folder.name}: {said}; log {log}", highlight=False)
             if log.is_file():
                 lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_LINES:]
                 console.print("\n".join(f"    {line}" for line in lines), markup=False, highlight=False)
