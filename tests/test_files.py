@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -26,11 +27,19 @@ def test_a_failed_write_leaves_the_old_content_and_no_rest(tmp_path: Path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_full_disk_is_told_in_one_sentence(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (errno.ENOSPC, "no space left on the disk"),
+        (errno.EDQUOT, "no space left in the quota"),
+        (errno.EFBIG, "larger than this process may write"),
+    ],
+)
+def test_a_full_disk_is_told_in_one_sentence(tmp_path: Path, number: int, message: str):
     path = tmp_path / "value.txt"
     atomic_write(path, "old")
-    with pytest.raises(UserError, match="no space left"):
-        fail_while_writing(path, OSError(errno.ENOSPC, "No space left on device"))
+    with pytest.raises(UserError, match=message):
+        fail_while_writing(path, OSError(number, os.strerror(number)))
     assert path.read_text() == "old"
 
 

@@ -20,7 +20,7 @@ from headcount.model.shape import ModelConfig
 from headcount.model.surgery import remove_heads
 from headcount.model.transformer import Transformer
 from headcount.train.averaging import Average
-from headcount.train.checkpoint import Checkpoints
+from headcount.train.checkpoint import Checkpoints, Rhythm
 from headcount.train.journal import Journal
 from headcount.train.loop import train
 from headcount.train.optim import Group, NamedAdam, inverse_sqrt, trainable
@@ -72,8 +72,7 @@ def trained(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Transform
         skipped_updates=0,
         precision="float32",
         journal=Journal(folder / "journal.jsonl"),
-        checkpoints=Checkpoints(folder / "checkpoints", identity="learnability"),
-        checkpoint_every_updates=UPDATES,
+        checkpoints=Checkpoints(folder / "checkpoints", identity="learnability", rhythm=Rhythm(UPDATES, 1e6)),
         validate=lambda model: {},
         validate_every_updates=UPDATES,
     )

@@ -47,6 +47,7 @@ def changed(override: dict) -> set[str]:
         ({"lottery": {"tickets": [36, 18, 9]}}, {"round-07-s1", "ticket-9-s1", "reinit-9-s1"}),
         ({"evaluation": {"beam": 1}}, set()),
         ({"tracking": {"sync_seconds": 5}}, set()),
+        ({"checkpoints": {"every_updates": 7, "every_seconds": 60}}, set()),
         ({"data": {"dev_sentences": 400}}, set()),
         ({"seeds": [1, 2], "methods": ["l0", "lottery", "entmax"]}, set(runs(parse({"seeds": [2]})))),
     ],

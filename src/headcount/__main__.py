@@ -12,22 +12,19 @@ from headcount.errors import InterruptedRun, UserError
 
 __all__ = ["app", "main", "people", "rules"]
 
-TEMPORARY_FAILURE = 75
-"""Exit status of a run that was interrupted, saved its state and can be started again (sysexits' EX_TEMPFAIL)."""
-
 
 def main(arguments: list[str] | None = None) -> Any:
-    """Run the command line; a user's mistake ends with its message and status 2."""
+    """Run the command line; what the user can repair ends with its message and an exit status of its own."""
     log_as("")
     try:
         app(arguments)
     except UserError as error:
         for line in str(error).splitlines():
             typer.echo(f"error: {line}", err=True)
-        sys.exit(2)
+        sys.exit(error.status)
     except InterruptedRun as error:
         typer.echo(f"interrupted: {error}", err=True)
-        sys.exit(TEMPORARY_FAILURE)
+        sys.exit(error.status)
 
 
 if __name__ == "__main__":

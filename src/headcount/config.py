@@ -19,6 +19,7 @@ from headcount.faults import faults
 from headcount.messages import describe
 from headcount.methods import L0, Entmax, Lottery, Ranked, Subset
 from headcount.settings import (
+    Checkpoints,
     Data,
     Evaluation,
     Integers,
@@ -36,7 +37,7 @@ from headcount.settings import (
 NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]*"
 """What studies and corpora may be called: they name folders."""
 
-SHARED = ("study", "corpora", "tracking")
+SHARED = ("study", "corpora", "checkpoints", "tracking")
 """Keys that are the same for every corpus of a study."""
 
 
@@ -72,6 +73,7 @@ class Study(Section):
     roles: Roles = Roles()
     relevance: Relevance = Relevance()
     evaluation: Evaluation = Evaluation()
+    checkpoints: Checkpoints = Checkpoints()
     tracking: Tracking = Tracking()
 
     @model_validator(mode="after")

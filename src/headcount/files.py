@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -13,13 +14,20 @@ from headcount.errors import UserError
 TEMPORARY = ".partial"
 """Suffix of files that are being written; such a file is never read and may be deleted."""
 
+FULL = {
+    errno.ENOSPC: "no space left on the disk",
+    errno.EDQUOT: "no space left in the quota",
+    errno.EFBIG: "larger than this process may write, see ulimit -f",
+}
+"""What stops a write that would have been right."""
+
 
 @contextlib.contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path that is flushed and renamed to `path` when the block ends without an error.
 
     Raises:
-        UserError: the disk is full; what stood at `path` before is untouched.
+        UserError: the disk or a quota is full; what stood at `path` before is untouched.
 
     """
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -31,11 +39,12 @@ def atomic_path(path: Path) -> Iterator[Path]:
         temporary.replace(path)
     except (OSError, RuntimeError) as error:
         free = shutil.disk_usage(path.parent).free
-        if (isinstance(error, OSError) and error.errno in (28, 122)) or free < 1 << 20:
-            raise UserError(
-                f"{path}: no space left on the disk ({free:,} bytes free); nothing was overwritten"
-            ) from None
-        raise
+        limit = FULL.get(error.errno or 0) if isinstance(error, OSError) else None
+        if limit is None and free >= 1 << 20:
+            raise
+        raise UserError(
+            f"{path}: {limit or FULL[errno.ENOSPC]} ({free:,} bytes free); nothing was overwritten"
+        ) from None
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -180,7 +180,6 @@ class Training(Section):
     average_every_updates: PositiveInt = Field(80, description="distance of two averaging points")
     validate_every_updates: PositiveInt = Field(400, description="validation loss and BLEU")
     validate_sentences: PositiveInt = Field(200, description="dev pairs decoded greedily for the validation BLEU")
-    checkpoint_every_updates: PositiveInt = Field(200, description="distance of two resumable checkpoints")
     skipped_updates: int = Field(5, ge=0, description="non-finite updates in a row before the run stops with an error")
     device: Literal["auto", "cpu", "cuda"] = Field("auto", description="auto takes a GPU when there is one")
     precision: Literal["auto", "float32", "bfloat16"] = Field(
@@ -250,9 +249,18 @@ class Evaluation(Section):
     speed_repeats: PositiveInt = Field(5, description="interleaved repetitions of each timing")
 
 
+class Checkpoints(Section):
+    """When a training saves what it needs to go on; decides no result, so another rhythm repeats nothing."""
+
+    every_updates: PositiveInt = Field(200, description="updates from one checkpoint to the next at most")
+    every_seconds: PositiveInt = Field(
+        300, description="seconds from one checkpoint to the next at most; as much is lost when a job is killed"
+    )
+
+
 class Tracking(Section):
     """MLflow, a view of the run folders that can be rebuilt at any time."""
 
     enabled: bool = Field(True, description="copy the journals into MLflow")
     uri: str = Field("", description="address of the store; empty is sqlite:///results/mlflow.db; a server on clusters")
-    sync_seconds: PositiveInt = Field(300, description="distance of two syncs while a run trains")
+    sync_seconds: PositiveInt = Field(60, description="distance of two syncs while a study runs")

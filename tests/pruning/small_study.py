@@ -14,7 +14,7 @@ from headcount.heads import Heads
 from headcount.model.shape import ModelConfig
 from headcount.model.transformer import Transformer
 from headcount.train.averaging import Average
-from headcount.train.checkpoint import Checkpoints
+from headcount.train.checkpoint import Checkpoints, Rhythm
 from headcount.train.journal import Journal
 from headcount.train.loop import train
 from headcount.train.optim import Group, NamedAdam, inverse_sqrt, trainable
@@ -56,7 +56,6 @@ def fit(model: Transformer, folder: Path, *, updates: int, keep: tuple[int, ...]
         "clip_norm": 1.0,
         "skipped_updates": 0,
         "precision": "float32",
-        "checkpoint_every_updates": 10_000,
         "validate": lambda model: {},
         "validate_every_updates": 10_000,
         **options,
@@ -68,7 +67,7 @@ def fit(model: Transformer, folder: Path, *, updates: int, keep: tuple[int, ...]
         average=Average(updates=updates, points=1, every_updates=1),
         updates=updates,
         journal=Journal(folder / "journal.jsonl"),
-        checkpoints=Checkpoints(folder / "checkpoints", identity="small", keep=keep),
+        checkpoints=Checkpoints(folder / "checkpoints", identity="small", rhythm=Rhythm(10_000, 1e6), keep=keep),
         **settings,  # type: ignore[arg-type]
     )
     return optimiser

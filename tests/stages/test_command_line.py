@@ -48,7 +48,7 @@ def test_check_names_every_fault_at_once(tmp_path: Path, monkeypatch: pytest.Mon
         }
     )
     with pytest.raises(UserError) as caught:
-        check(study)
+        check(study, cluster=False)
     faults = str(caught.value).splitlines()
     assert any(line.startswith("corpora:") and "nowhere.tsv" in line for line in faults)
     assert any(line.startswith("device:") for line in faults)

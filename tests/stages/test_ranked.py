@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
+from tiny_settings import EVERY_5_UPDATES
 
 from headcount.config import Study
 from headcount.data.encoded import Encoded
@@ -45,7 +46,7 @@ def dense(tiny: Study, shared: dict[str, Any], data: Path, tmp_path_factory: pyt
     out = tmp_path_factory.mktemp("dense") / "baseline-s1"
     model = tiny.model.model_dump(mode="json")
     settings = {**shared, "run": out.name, "stage": "train_baseline", "model": model, "keep_updates": [REWIND_UPDATE]}
-    train(settings, code="code", data=data, out=out, parents=[])
+    train(settings, code="code", data=data, out=out, parents=[], rhythm=EVERY_5_UPDATES)
     return out
 
 
@@ -56,7 +57,7 @@ def settings_of(shared: dict[str, Any], way: str, **changes: Any) -> dict[str, A
 
 def run(settings: dict[str, Any], dense: Path, data: Path, folder: Path) -> Path:
     out = folder / settings["run"]
-    train(settings, code="code", data=data, out=out, parents=[dense])
+    train(settings, code="code", data=data, out=out, parents=[dense], rhythm=EVERY_5_UPDATES)
     return out
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from tiny_settings import TINY
+from tiny_settings import EVERY_5_UPDATES, TINY
 
 from headcount.config import parse
 from headcount.data.encoded import Encoded
@@ -44,7 +44,7 @@ def drawn(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, d
     planned = runs(parse(STUDY))
     for run in planned.values():
         parents = [folder / parent for parent in run.parents]
-        train(run.settings, code="code", data=data, out=folder / run.run, parents=parents)
+        train(run.settings, code="code", data=data, out=folder / run.run, parents=parents, rhythm=EVERY_5_UPDATES)
     return folder, planned
 
 
@@ -124,6 +124,6 @@ def test_a_round_without_updates_ranks_the_checkpoint_itself(data: Path, tmp_pat
     for name in ("baseline-s1", "random-round-01-s1", "random-round-02-s1"):
         run = planned[name]
         parents = [tmp_path / parent for parent in run.parents]
-        train(run.settings, code="code", data=data, out=tmp_path / name, parents=parents)
+        train(run.settings, code="code", data=data, out=tmp_path / name, parents=parents, rhythm=EVERY_5_UPDATES)
     assert total(kept(tmp_path / "random-round-02-s1")) == 4
     assert json.loads((tmp_path / "random-round-01-s1" / "run.json").read_text())["status"] == "finished"

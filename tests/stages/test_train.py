@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from command import headcount
-from tiny_settings import TINY
+from tiny_settings import EVERY_5_UPDATES, TINY
 
 from headcount.config import Study, parse
 from headcount.errors import UserError
@@ -23,7 +23,8 @@ from headcount.train.journal import read
 
 def run_stage(run: Run, data: Path, folder: Path, code: str = "code") -> Path:
     out = folder / run.run
-    train(run.settings, code=code, data=data, out=out, parents=[folder / parent for parent in run.parents])
+    parents = [folder / parent for parent in run.parents]
+    train(run.settings, code=code, data=data, out=out, parents=parents, rhythm=EVERY_5_UPDATES)
     return out
 
 
@@ -177,7 +178,10 @@ def test_the_methods_of_a_seed_start_from_the_same_weights_and_the_control_does_
     assert not torch.equal(ticket.output_weight, reinit.output_weight)
 
 
-def test_a_run_killed_at_any_update_ends_with_the_same_bytes(finished: Path, tiny: Study, data: Path, tmp_path: Path):
+def test_a_run_killed_at_any_update_ends_with_the_same_bytes(
+    finished: Path, tiny: Study, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HEADCOUNT_CHECKPOINTS", json.dumps({"every_updates": 5}))
     run = runs(tiny)["baseline-s1"]
     out = tmp_path / run.run
     arguments = ["train", "--settings", run.canonical, "--code", "code", "--data", str(data), "--out", str(out)]
@@ -242,5 +246,5 @@ def test_a_diverging_run_stops_with_one_clear_error(tiny: Study, data: Path, tmp
     run = runs(tiny)["baseline-s1"]
     settings = {**run.settings, "training": {**run.settings["training"], "learning_rate": 1e30, "skipped_updates": 2}}
     with pytest.raises(UserError, match="not finite"):
-        train(settings, code="code", data=data, out=tmp_path / "run", parents=[])
+        train(settings, code="code", data=data, out=tmp_path / "run", parents=[], rhythm=EVERY_5_UPDATES)
     assert json.loads((tmp_path / "run" / "run.json").read_text())["status"] == "failed"

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from headcount.errors import UserError
-from headcount.train.checkpoint import Checkpoints, State, branch, read
+from headcount.errors import FolderInUseError, UserError
+from headcount.train.checkpoint import Checkpoints, Rhythm, State, branch, read
+
+RHYTHM = Rhythm(every_updates=10, every_seconds=1e6)
 
 
 def _state(update: int) -> State:
@@ -28,7 +30,7 @@ def _state(update: int) -> State:
 
 
 def _saved(folder: Path, *updates: int, of: str = "a", keep: tuple[int, ...] = ()) -> Checkpoints:
-    checkpoints = Checkpoints(folder, identity=of, keep=keep)
+    checkpoints = Checkpoints(folder, identity=of, rhythm=RHYTHM, keep=keep)
     for update in updates:
         checkpoints.save(_state(update))
     return checkpoints
@@ -59,7 +61,7 @@ def test_goes_round(tmp_path: Path):
 
 
 def test_nothing_yet(tmp_path: Path):
-    checkpoints = Checkpoints(tmp_path / "none", identity="a")
+    checkpoints = Checkpoints(tmp_path / "none", identity="a", rhythm=RHYTHM)
     assert checkpoints.latest() is None
     assert checkpoints.newest() == "none yet"
 
@@ -67,6 +69,21 @@ def test_nothing_yet(tmp_path: Path):
 def test_the_last_two_and_the_kept_ones_stay(tmp_path: Path):
     _saved(tmp_path, 10, 20, 30, 40, 50, keep=(20,))
     assert _names(tmp_path) == ["update-000020.pt", "update-000040.pt", "update-000050.pt"]
+
+
+def test_due_by_number_by_time_and_for_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    now = 1000.0
+    monkeypatch.setattr("headcount.train.checkpoint.time.monotonic", lambda: now)
+    checkpoints = Checkpoints(tmp_path, identity="a", rhythm=Rhythm(every_updates=10, every_seconds=60), keep=(7,))
+    assert [update for update in range(1, 25) if checkpoints.due(update)] == [7, 10, 20]
+    now += 59
+    assert not checkpoints.due(25)
+    now += 1
+    assert checkpoints.due(25)  # time counts from the start of this process
+    checkpoints.save(_state(25))
+    assert not checkpoints.due(26)
+    now += 60
+    assert checkpoints.due(26)  # and then from its last save
 
 
 @pytest.mark.parametrize("damage", ["half", "empty", "text", "tail"])
@@ -101,7 +118,7 @@ def test_a_pickle_of_something_else_is_not_a_checkpoint(tmp_path: Path):
 
 def test_other_settings_start_afresh_and_replace(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     _saved(tmp_path, 10, 20, 30, of="a", keep=(10, 30))
-    changed = Checkpoints(tmp_path, identity="b", keep=(10, 30))
+    changed = Checkpoints(tmp_path, identity="b", rhythm=RHYTHM, keep=(10, 30))
     assert changed.latest() is None
     assert "update-000030.pt belongs to other settings" in caplog.text
     changed.save(_state(5))
@@ -113,7 +130,7 @@ def test_stale_temporary_files_are_cleaned(tmp_path: Path):
     _saved(tmp_path, 10)
     stale = tmp_path / ".update-000020.pt.123.partial"
     stale.write_bytes(b"half")
-    assert _latest_update(Checkpoints(tmp_path, identity="a")) == 10
+    assert _latest_update(Checkpoints(tmp_path, identity="a", rhythm=RHYTHM)) == 10
     assert not stale.exists()
 
 
@@ -130,6 +147,23 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.undo()
     assert _names(tmp_path) == ["update-000010.pt", "update-000020.pt"]
     assert _latest_update(checkpoints) == 20
+
+
+@pytest.mark.parametrize("lost_at", [1, 2])
+def test_a_folder_lost_before_or_while_a_checkpoint_is_written_gets_none(tmp_path: Path, lost_at: int):
+    _saved(tmp_path, 10, 20)
+    checks = []
+
+    def check_owner() -> None:
+        checks.append(sorted(path.suffix for path in tmp_path.iterdir()))
+        if len(checks) == lost_at:
+            raise FolderInUseError("taken over")
+
+    mine = Checkpoints(tmp_path, identity="a", rhythm=RHYTHM, check_owner=check_owner)
+    with pytest.raises(FolderInUseError):
+        mine.save(_state(30))
+    assert _names(tmp_path) == ["update-000010.pt", "update-000020.pt"]
+    assert checks[1:] == [[".partial", ".pt", ".pt"]][: lost_at - 1]  # the second check comes once all is written
 
 
 def test_a_really_full_device_says_so():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headcount.errors import UserError
+from headcount.errors import FolderInUseError, UserError
 from headcount.train.journal import Journal, read
 
 
@@ -26,17 +26,32 @@ def test_lines_come_back(tmp_path: Path):
 def test_rewind_drops_later_lines_only(tmp_path: Path):
     journal = _filled(tmp_path / "journal.jsonl", range(10, 60, 10))
     whole = journal.path.read_bytes()
-    journal.rewind(100)
+    assert len(journal.rewind(100)) == 5
     assert journal.path.read_bytes() == whole
-    journal.rewind(30)
+    assert journal.rewind(30) == read(journal.path)
     assert [line["update"] for line in read(journal.path)] == [10, 20, 30]
-    journal.rewind(0)
+    assert journal.rewind(0) == []
     assert read(journal.path) == []
 
 
 def test_rewind_of_nothing(tmp_path: Path):
-    Journal(tmp_path / "journal.jsonl").rewind(5)
+    assert Journal(tmp_path / "journal.jsonl").rewind(5) == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_journal_of_another_process_is_left_as_it_is(tmp_path: Path):
+    path = _filled(tmp_path / "journal.jsonl", range(1, 4)).path
+    before = path.read_bytes()
+
+    def check_owner() -> None:
+        raise FolderInUseError("taken over")
+
+    journal = Journal(path, check_owner=check_owner)
+    with pytest.raises(FolderInUseError):
+        journal.write(update=4)
+    with pytest.raises(FolderInUseError):
+        journal.rewind(1)
+    assert path.read_bytes() == before
 
 
 def test_a_half_last_line_is_left_out_and_rewound(tmp_path: Path):

@@ -13,6 +13,7 @@ from tiny_training import adam, corpus, make_model, run
 from headcount.data.batching import make_batch
 from headcount.data.encoded import Encoded
 from headcount.model.transformer import Transformer
+from headcount.train.checkpoint import Rhythm
 from headcount.train.journal import read
 from headcount.train.validate import validate
 from headcount.vocabulary import PAD
@@ -69,7 +70,7 @@ def test_learns_to_reverse_sequences_it_never_saw(tmp_path: Path):
         tokens_per_batch=300,
         validate=_validation(dev, 30),
         validate_every_updates=300,
-        checkpoint_every_updates=300,
+        rhythm=Rhythm(300, 1e6),
     )
     assert _accuracy(model, dev) >= 0.95
     first, last = (line for line in read(tmp_path / "journal.jsonl") if "valid/loss" in line)

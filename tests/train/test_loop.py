@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_training import Ends, Poison, adam, corpus, make_model, run, weights
+from tiny_training import Ends, Poison, adam, checkpoints, corpus, make_model, run, weights
 
 from headcount.data.batching import Batch, TokenBatches, make_batch
 from headcount.errors import NonFiniteError
 from headcount.train import loop
-from headcount.train.checkpoint import Checkpoints, branch, read
+from headcount.train.checkpoint import Rhythm, branch, read
 from headcount.train.hooks import NoHook
 from headcount.train.journal import read as read_journal
 from headcount.train.optim import NamedAdam
@@ -167,7 +167,7 @@ def test_skipping_at_the_limit_is_forgiven_and_beyond_it_is_not(tmp_path: Path):
 
 def test_too_many_in_a_row_stop_the_run_with_the_last_good_checkpoint(tmp_path: Path):
     with pytest.raises(NonFiniteError) as caught:
-        run(tmp_path, updates=60, hooks=(Poison(*range(12, 61)),), checkpoint_every_updates=5)
+        run(tmp_path, updates=60, hooks=(Poison(*range(12, 61)),), rhythm=Rhythm(5, 1e6))
     best = tmp_path / "checkpoints" / "update-000010.pt"
     assert "in 4 updates in a row before update 15" in str(caught.value)
     assert f"last good checkpoint: {best}" in str(caught.value)
@@ -209,7 +209,7 @@ def test_hooks_are_called_around_the_loop(tmp_path: Path):
 
 @pytest.mark.parametrize("update", [1, 15, 19, 29])
 def test_a_hook_ends_the_training_early(tmp_path: Path, update: int):
-    whole, _ = run(tmp_path / "whole", keep=(update,), checkpoint_every_updates=1)
+    whole, _ = run(tmp_path / "whole", keep=(update,), rhythm=Rhythm(1, 1e6))
     model, summary = run(tmp_path / "early", hooks=(Ends(update),))
     weights_then = read(tmp_path / "whole" / "checkpoints" / f"update-{update:06d}.pt")["model"]
     assert all(torch.equal(value, weights_then[name]) for name, value in model.state_dict().items())  # no averaging
@@ -220,7 +220,7 @@ def test_a_hook_ends_the_training_early(tmp_path: Path, update: int):
         (update, True),
         (update, True),
     ]
-    assert Checkpoints(tmp_path / "early" / "checkpoints", identity="tiny").newest().endswith(f"{update:06d}.pt")
+    assert checkpoints(tmp_path / "early").newest().endswith(f"{update:06d}.pt")
     before = (tmp_path / "early" / "journal.jsonl").read_bytes()
     again, repeated = run(tmp_path / "early", hooks=(Ends(update),))
     assert weights(again) == weights(model)
@@ -278,7 +278,7 @@ def test_bfloat16_trains_float32_weights(tmp_path: Path):
 
 def test_checkpoints_load_on_the_safe_setting_with_plain_names(tmp_path: Path):
     model, _ = run(tmp_path, updates=8)
-    state = Checkpoints(tmp_path / "checkpoints", identity="tiny").latest()
+    state = checkpoints(tmp_path).latest()
     assert state is not None
     assert list(state["model"]) == list(model.state_dict())
     assert set(state["moments"]["exp_avg"]) == {name for name, _ in model.named_parameters()}

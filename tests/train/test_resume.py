@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,19 @@ import pytest
 from tiny_training import (
     At,
     Ends,
+    checkpoints,
+    kill,
     run,
     terminate,
     train_and_die,
     train_and_die_saving,
+    train_and_end_validating,
     train_slowly,
     weights,
 )
 
 from headcount.errors import InterruptedRun
-from headcount.train.checkpoint import Checkpoints
+from headcount.train.checkpoint import Checkpoints, Rhythm
 from headcount.train.hooks import NoHook
 from headcount.train.journal import read
 
@@ -123,7 +127,7 @@ def test_a_signal_becomes_a_checkpoint(
     for update in stops:
         with pytest.raises(InterruptedRun, match=f"{number.name} after update {update};"):
             run(tmp_path, hooks=(At(update, lambda: signal.raise_signal(number)),))
-        assert Checkpoints(tmp_path / "checkpoints", identity="tiny").newest().endswith(f"{update:06d}.pt")
+        assert checkpoints(tmp_path).newest().endswith(f"{update:06d}.pt")
     assert signal.getsignal(number) is before
     model, _ = run(tmp_path)
     assert weights(model) == uninterrupted[0]
@@ -175,6 +179,42 @@ def test_a_damaged_newest_checkpoint_costs_some_updates_only(
     assert started == [(21, 16, 0)[damage]]
     assert weights(model) == uninterrupted[0]
     assert _journal(tmp_path) == uninterrupted[1]
+
+
+@pytest.mark.parametrize("rhythm", [Rhythm(1, 1e6), Rhythm(7, 1e6), Rhythm(1000, 1e6), Rhythm(1000, 0.0)], ids=str)
+def test_the_rhythm_of_the_checkpoints_decides_nothing(
+    tmp_path: Path, rhythm: Rhythm, uninterrupted: tuple[bytes, list[dict[str, Any]]]
+):
+    for number, update in enumerate((6, 13, 23)):
+        with pytest.raises(InterruptedRun):
+            run(tmp_path, rhythm=rhythm if number % 2 else Rhythm(3, 1e6), hooks=(At(update, terminate),))
+    model, _ = run(tmp_path, rhythm=rhythm)
+    assert weights(model) == uninterrupted[0]
+    assert _journal(tmp_path) == uninterrupted[1]
+
+
+@pytest.mark.parametrize(("end", "update"), [(kill, 15), (terminate, 15), (kill, 30), (terminate, 30)])
+def test_a_validation_that_was_stopped_is_made_again_and_no_other(
+    tmp_path: Path, end: Callable[[], None], update: int, uninterrupted: tuple[bytes, list[dict[str, Any]]]
+):
+    for _ in range(2):
+        _in_a_process(train_and_end_validating, tmp_path, update, end)
+        assert checkpoints(tmp_path).newest().endswith(f"update-{update:06d}.pt")  # saved before
+        lines = [line["update"] for line in _journal(tmp_path)]
+        assert lines == [line["update"] for line in uninterrupted[1] if line["update"] <= update][:-1]
+    validated = []
+
+    def validate(model: Any) -> dict[str, float]:
+        validated.append(model)
+        return {"valid/loss": float(model.output_weight.detach().abs().sum())}
+
+    model, _ = run(tmp_path, validate=validate)
+    assert len(validated) == (2 if update == 15 else 1)
+    assert weights(model) == uninterrupted[0]
+    assert _journal(tmp_path) == uninterrupted[1]
+    again, _ = run(tmp_path, validate=validate)
+    assert len(validated) == (2 if update == 15 else 1)
+    assert weights(again) == uninterrupted[0]
 
 
 def test_averaging_points_on_both_sides_of_a_stop(tmp_path: Path):

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from headcount.errors import InterruptedRun, UserError
+from headcount.errors import FolderInUseError, InterruptedRun, UserError
 from headcount.train.runfolder import RunFolder
 
 SETTINGS = {"run": "baseline-s1", "seed": 1, "setting": "λ=0.01", "training": {"updates": 5}}
@@ -148,6 +148,46 @@ def test_without_file_locks_the_named_process_decides(tmp_path: Path, monkeypatc
         with RunFolder(tmp_path, SETTINGS):
             pass
     assert _record(tmp_path)["status"] == "finished"
+
+
+def test_a_folder_that_another_took_over_is_left_as_it_is(tmp_path: Path):
+    before = {}
+
+    def work() -> None:
+        with RunFolder(tmp_path, {}) as folder:
+            (tmp_path / "owner.lock").write_text('{"pid": 4711, "host": "node7"}\n', encoding="utf-8")
+            before.update({path.name: path.read_bytes() for path in tmp_path.iterdir()})
+            folder.record(tokens=5)
+
+    with pytest.raises(FolderInUseError, match="taken over by process 4711 on node7"):
+        work()
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    (tmp_path / "owner.lock").write_text("", encoding="utf-8")
+    with RunFolder(tmp_path, {}):  # and this process is not at work in it any more
+        assert _record(tmp_path)["attempts"] == 2
+
+
+def test_rests_of_half_writes_are_removed_by_the_next_owner_only(tmp_path: Path):
+    with _owner(tmp_path):
+        half = tmp_path / ".model.safetensors.123.partial"
+        half.write_bytes(b"half")
+        with pytest.raises(FolderInUseError), RunFolder(tmp_path, SETTINGS):
+            pass
+        assert half.exists()
+    with RunFolder(tmp_path, SETTINGS):
+        assert not half.exists()
+
+
+def test_a_start_that_fails_gives_the_folder_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: object) -> None:
+        raise UserError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("headcount.train.runfolder.atomic_write", full)
+        with pytest.raises(UserError, match="no space left"), RunFolder(tmp_path, SETTINGS):
+            pass
+    with RunFolder(tmp_path, SETTINGS):
+        assert _record(tmp_path)["attempts"] == 1
 
 
 def test_a_damaged_record_is_no_obstacle(tmp_path: Path, caplog: pytest.LogCaptureFixture):

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import contextlib
 import signal
 import threading
 from collections.abc import Iterator
 
 import pytest
 
+from headcount.errors import InterruptedRun
 from headcount.train.stop import SIGNALS, StopRequest
 
 
@@ -34,6 +36,45 @@ def test_signals_are_noted_and_handed_on_when_nobody_acted(number: signal.Signal
     with pytest.raises(InterruptedError):
         work()
     assert seen == [None, number]
+
+
+def test_long_work_is_ended_where_it_stands_and_only_once(number: signal.Signals):
+    seen = []
+
+    def work() -> None:
+        with StopRequest() as stop:
+            with stop.at_once(7):
+                seen.append("begun")
+            with stop.at_once(8):
+                try:
+                    signal.raise_signal(number)
+                    seen.append("went on")
+                finally:
+                    signal.raise_signal(number)  # on the way out
+                    seen.append("left")
+
+    with pytest.raises(InterruptedRun, match=f"stopped by {number.name} after update 8; start again"):
+        work()
+    assert seen == ["begun", "left"]
+
+
+def test_long_work_does_not_begin_after_a_signal_and_no_library_hides_one(number: signal.Signals):
+    seen = []
+
+    def begin() -> None:
+        with StopRequest() as stop:
+            signal.raise_signal(number)
+            with stop.at_once(8):
+                seen.append("begun")
+
+    def hide() -> None:
+        with StopRequest() as stop, stop.at_once(8), contextlib.suppress(Exception):
+            signal.raise_signal(number)
+
+    for work in (begin, hide):
+        with pytest.raises(InterruptedRun):
+            work()
+    assert seen == []
 
 
 def test_an_error_is_not_covered_up(number: signal.Signals):

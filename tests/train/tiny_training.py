@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -15,18 +16,21 @@ from safetensors.torch import save
 
 from headcount.data.batching import TokenBatches
 from headcount.data.encoded import Encoded
+from headcount.errors import InterruptedRun
 from headcount.model.shape import ModelConfig
 from headcount.model.transformer import Transformer
 from headcount.train.averaging import Average
-from headcount.train.checkpoint import Checkpoints
+from headcount.train.checkpoint import Checkpoints, Rhythm
 from headcount.train.hooks import NoHook
-from headcount.train.journal import Journal
+from headcount.train.journal import Journal, read
 from headcount.train.loop import Summary, train
 from headcount.train.optim import Group, NamedAdam, inverse_sqrt, trainable
 from headcount.train.runfolder import RunFolder
 from headcount.vocabulary import EOS
 
 VOCABULARY = 24
+
+EVERY_8_UPDATES = Rhythm(8, 1e6)
 
 
 def corpus(pairs: int = 60, seed: int = 1, longest: int = 8) -> Encoded:
@@ -58,6 +62,10 @@ def adam(model: Transformer, peak: float = 5e-3, warmup_updates: int = 10) -> Na
     return NamedAdam([Group(trainable(model), rate)], beta1=0.9, beta2=0.98)
 
 
+def checkpoints(folder: Path, rhythm: Rhythm = EVERY_8_UPDATES, keep: tuple[int, ...] = ()) -> Checkpoints:
+    return Checkpoints(folder / "checkpoints", identity="tiny", rhythm=rhythm, keep=keep)
+
+
 def run(
     folder: Path,
     *,
@@ -67,6 +75,7 @@ def run(
     data: Encoded | None = None,
     tokens_per_batch: int = 60,
     average_points: int = 3,
+    rhythm: Rhythm = EVERY_8_UPDATES,
     optimiser: NamedAdam | None = None,
     **options: object,
 ) -> tuple[Transformer, Summary]:
@@ -79,7 +88,6 @@ def run(
         "clip_norm": 1.0,
         "skipped_updates": 3,
         "precision": "float32",
-        "checkpoint_every_updates": 8,
         "validate": lambda model: {"valid/loss": float(model.output_weight.detach().abs().sum())},
         "validate_every_updates": 15,
         **options,
@@ -91,7 +99,7 @@ def run(
         average=Average(updates=updates, points=average_points, every_updates=4),
         updates=updates,
         journal=Journal(folder / "journal.jsonl"),
-        checkpoints=Checkpoints(folder / "checkpoints", identity="tiny", keep=keep),
+        checkpoints=checkpoints(folder, rhythm, keep),
         **settings,
     )
     return model, summary
@@ -173,6 +181,20 @@ def train_and_die_saving(folder: Path, saves: int) -> None:
 
     torch.save = save_half
     run(folder)
+
+
+def train_and_end_validating(folder: Path, update: int, end: Callable[[], None]) -> None:
+    """Train and be ended in the middle of the validation of an update."""
+    torch.set_num_threads(1)
+    lines = folder / "journal.jsonl"
+
+    def validate(model: Transformer) -> dict[str, float]:
+        if read(lines)[-1]["update"] == update:
+            end()
+        return {"valid/loss": float(model.output_weight.detach().abs().sum())}
+
+    with suppress(InterruptedRun):
+        run(folder, validate=validate)
 
 
 def train_slowly(folder: Path) -> None:

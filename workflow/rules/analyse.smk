@@ -67,6 +67,7 @@ rule roles:
         f"{LOGS}/roles/{{run}}.log",
     wildcard_constraints:
         run=one_of(asked("roles")),
+    localrule: True
     conda:
         "../../envs/core.yaml"
     params:
@@ -126,6 +127,7 @@ rule analyse:
         expand(f"{TABLES}/{{table}}.csv", table=headcount.analysis.TABLES),
     log:
         f"{LOGS}/analyse.log",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     params:
@@ -148,6 +150,7 @@ rule claims:
         numbers=f"{TABLES}/paper_numbers.csv",
     log:
         f"{LOGS}/claims.log",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     params:

@@ -16,6 +16,8 @@ try:
     import headcount.config
     import headcount.errors
     import headcount.fingerprint
+    import headcount.orphans
+    import headcount.jobs
     import headcount.partners
     import headcount.plan
 except ImportError as error:
@@ -106,13 +108,12 @@ NOT_A_CRITERION = {"parser", "trees", "removal"}
 
 
 # The environment of every job; not part of the shell lines, so that a change repeats nothing. First this very Python;
-# then glibc thresholds that keep freed tensors in the process (1.4x the training speed); then where runs show up while
-# they train. Snakemake itself sets OMP_NUM_THREADS to the job's threads.
+# then glibc thresholds that keep freed tensors in the process (1.4x the training speed); then how often
+# runs are saved. Snakemake itself sets OMP_NUM_THREADS to the job's threads.
 os.environ.update(
     PATH=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()]),
-    MALLOC_MMAP_THRESHOLD_=str(1 << 32),
-    MALLOC_TRIM_THRESHOLD_=str(1 << 33),
-    HEADCOUNT_TRACKING=json.dumps(SETTINGS.tracking.model_dump()),
+    **headcount.jobs.ENVIRONMENT,
+    HEADCOUNT_CHECKPOINTS=json.dumps(SETTINGS.checkpoints.model_dump()),
 )
 
 
@@ -237,22 +238,17 @@ def models_of_seed(wildcards):
 
 def dense():
     """Return the runs that were trained from scratch with all heads."""
-    return [run.run for run in PLAN.values() if run.has_all_heads]
+    return headcount.jobs.dense(PLAN)
 
 
 def asked(analysis):
     """Return the runs whose heads an analysis is asked of: dense models, for roles also what is left in the encoder."""
-    return [
-        run.run
-        for run in PLAN.values()
-        if analysis in CORPORA[run.corpus].analyses
-        and (run.has_all_heads or (analysis == "roles" and run.trains_a_model and run.scope == "encoder"))
-    ]
+    return headcount.jobs.asked(analysis, PLAN, CORPORA)
 
 
 def observed():
     """Return the runs whose attention is recorded."""
-    return list(dict.fromkeys([*dense(), *asked("roles")]))
+    return headcount.jobs.observed(PLAN, CORPORA)
 
 
 def figure_names(tables):
@@ -288,9 +284,51 @@ def run_verb(*arguments, text=None):
 
 
 def before_the_first_job():
-    """Refuse a study that cannot finish, before anything runs; set up the tracking store once."""
-    if run_verb("check", "--config", "-", text=json.dumps(SETTINGS.model_dump(mode="json"))):
+    """Refuse a study that cannot finish, before anything runs; set up the tracking store once, then keep it current."""
+    refuse_orphans()
+    ask_squeue_alone()
+    where = ["--cluster"] if workflow.non_local_exec else []
+    if run_verb("check", "--config", "-", *where, text=json.dumps(SETTINGS.model_dump(mode="json"))):
         raise WorkflowError("headcount check found faults; nothing was started")
+    if SETTINGS.tracking.enabled:
+        follow_the_runs()
+
+
+def refuse_orphans():
+    """Refuse to start beside jobs that a killed workflow left in the queue of SLURM."""
+    name = getattr(workflow.scheduler._executor, "run_uuid", None)  # what all its jobs are called
+    if name is None:  # not SLURM's executor
+        return
+    try:
+        headcount.orphans.refuse_orphans(Path(LOGS, "slurm-run"), name)
+    except headcount.errors.UserError as error:
+        raise WorkflowError(str(error)) from None
+
+
+def ask_squeue_alone():
+    """Keep SLURM's executor from sacct if squeue was chosen.
+
+    It turns to sacct once the controller does not answer, and forgets its jobs where there is no accounting.
+    """
+    if getattr(workflow.executor_settings, "status_command", None) == "squeue":
+        import snakemake_executor_plugin_slurm
+
+        snakemake_executor_plugin_slurm.is_query_tool_available = lambda tool: tool != "sacct"
+
+
+def follow_the_runs():
+    """Start the one process that copies the runs into MLflow while they train, wherever; it ends with this one."""
+    every = ["--every", str(SETTINGS.tracking.sync_seconds), "--while", str(os.getpid())]
+    log = Path(LOGS, "track-live.log")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w") as said:
+        subprocess.Popen(
+            [sys.executable, "-m", "headcount", "track", "--study", STUDY, f"--uri={SETTINGS.tracking.uri}", *every],
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            start_new_session=True,  # Ctrl-C is for Snakemake
+        )
 
 
 def say_what_is_next():

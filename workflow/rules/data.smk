@@ -1,11 +1,6 @@
 # The corpora: prepared from their source; the training targets of a taught corpus are its teacher's translations.
 
-# The run that translates for a taught corpus: the baseline of the teacher's first seed.
-TEACHERS = {
-    corpus: next(run for run in PLAN.values() if (run.corpus, run.stage) == (taught.data.teacher, "train_baseline"))
-    for corpus, taught in CORPORA.items()
-    if taught.data.teacher in CORPORA
-}
+TEACHERS = headcount.jobs.teachers(PLAN, CORPORA)
 TRANSLATIONS = {
     corpus: {
         "run": run.run,

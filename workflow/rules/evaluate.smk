@@ -72,6 +72,7 @@ rule score:
         f"{LOGS}/score/{{run}}.log",
     wildcard_constraints:
         run=one_of(models()),
+    localrule: True
     conda:
         "../../envs/core.yaml"
     params:
@@ -98,6 +99,7 @@ rule score_lookup:
         f"{LOGS}/score/lookup-{{corpus}}.log",
     wildcard_constraints:
         corpus=one_of(CORPORA),
+    localrule: True
     conda:
         "../../envs/core.yaml"
     params:
@@ -121,6 +123,8 @@ rule speed:
         speed=f"{STUDY}/speed/{{corpus}}-s{{seed}}.json",
     log:
         f"{LOGS}/speed/{{corpus}}-s{{seed}}.log",
+    benchmark:
+        f"{LOGS}/speed/{{corpus}}-s{{seed}}.benchmark.tsv"
     wildcard_constraints:
         corpus=one_of(CORPORA),
         seed=r"\d+",

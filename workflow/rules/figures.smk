@@ -17,6 +17,7 @@ for figure, place in figure_names(tables=False).items():
             pdf=f"{FIGURES}/{place}-{figure}.pdf",
         log:
             f"{LOGS}/figures/{place}-{figure}.log",
+        localrule: True
         conda:
             "../../envs/core.yaml"
         params:
@@ -46,6 +47,7 @@ for figure, place in figure_names(tables=True).items():
             markdown=f"{FIGURES}/{place}-{figure}.md",
         log:
             f"{LOGS}/figures/{place}-{figure}.log",
+        localrule: True
         conda:
             "../../envs/core.yaml"
         params:

@@ -6,6 +6,7 @@ rule track:
         receipt=f"{STUDY}/tracked.json",
     log:
         f"{LOGS}/track.log",
+    localrule: True
     conda:
         "../../envs/core.yaml"
     params:

@@ -17,6 +17,8 @@ rule train_baseline:
     conda:
         "../../envs/core.yaml"
     threads: 1
+    resources:
+        gpu=0,  # processes that share every batch, each with a GPU of its own; profiles ask for more
     params:
         settings=settings,
         code=stage_code,
@@ -26,8 +28,8 @@ rule train_baseline:
     message:
         "train_baseline: {wildcards.run}"
     shell:
-        "python -m headcount train --settings {params.settings:q} --code {params.code} --data {params.data}"
-        " --out {params.folder} {params.parents} 2>&1 | tee {log}"
+        "python -m headcount train --ranks {resources.gpu} --settings {params.settings:q} --code {params.code}"
+        " --data {params.data} --out {params.folder} {params.parents} 2>&1 | tee {log}"
 
 
 use rule train_baseline as train_entmax with:

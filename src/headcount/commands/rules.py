@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -41,13 +43,30 @@ def train(
     data: DataFolder,
     out: Out,
     parents: Annotated[list[Path] | None, typer.Argument(help="folders of the run's parents")] = None,
+    ranks: Annotated[
+        int, typer.Option(min=0, help="processes that share every batch, on a GPU each; 0 and 1: this one alone")
+    ] = 1,
 ) -> None:
     """Train one run: baseline, entmax, L0 fine-tuning, lottery round, ticket or its re-initialised control."""
+    from headcount.train.distributed import STARTED_BY
+
+    if ranks > 1 and STARTED_BY not in os.environ:
+        from headcount.train.launch import launch
+
+        arguments = ["train", "--settings", settings, "--code", code, "--data", str(data), "--out", str(out)]
+        launch(ranks, "headcount", [*arguments, *map(str, parents or [])])
+        return
+
     from headcount.stages.train import train as train_run
+    from headcount.train.checkpoint import Rhythm
 
     complete = json.loads(settings)
     log_as(f"{complete['run']:20} ")  # several runs share the terminal
-    train_run(complete, code=code, data=data, out=out, parents=parents or [])
+    if os.environ.get("RANK", "0") != "0" and STARTED_BY in os.environ:
+        logging.getLogger().setLevel(logging.WARNING)  # the first rank speaks for all
+    # An environment variable and no option, since another rhythm must never make a training run again.
+    rhythm = config.parse({"checkpoints": json.loads(os.environ.get("HEADCOUNT_CHECKPOINTS") or "{}")}).checkpoints
+    train_run(complete, code=code, data=data, out=out, parents=parents or [], rhythm=Rhythm(**rhythm.model_dump()))
 
 
 @app.command()
@@ -239,9 +258,14 @@ def track(
         str | None, typer.Option(help="tracking store, empty is results/mlflow.db; the config's when not given")
     ] = None,
     receipt: Annotated[Path | None, typer.Option(help="JSON file that says what was copied")] = None,
+    every: Annotated[
+        int | None, typer.Option(min=1, help="go on, and copy what has changed every so many seconds")
+    ] = None,
+    while_: Annotated[int, typer.Option("--while", help="with --every: until this process has ended")] = 0,
     configfile: Configs = None,
 ) -> None:
     """Copy run folders into MLflow; may be run again at any time."""
+    from headcount.stages.track import keep_current
     from headcount.stages.track import track as track_study
 
     if uri is None and DEFAULT_CONFIG.is_file():
@@ -250,5 +274,7 @@ def track(
             typer.echo("tracking.enabled is false: nothing was copied", err=True)
             return
         uri = tracking.uri
-    if not track_study(study, names or None, uri or "", receipt):
+    if every:
+        keep_current(study, uri or "", every, while_)
+    elif not track_study(study, names or None, uri or "", receipt):
         raise typer.Exit(1)

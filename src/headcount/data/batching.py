@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 import torch
+import torch.nn.functional as F  # noqa: N812
 from numpy.typing import NDArray
 
 from headcount.data.encoded import Encoded, Ids, Offsets
@@ -29,6 +30,26 @@ class Batch:
     def target_tokens(self) -> int:
         """Number of target pieces to predict, padding excluded."""
         return int((self.target_output != PAD).sum())
+
+    def share(self, rank: int, ranks: int) -> Batch:
+        """Return the part of one of several ranks: every `ranks`-th pair, which are of all lengths that there are.
+
+        A rank for which no pair is left gets one whose target is all padding: it adds nothing to a sum over targets,
+        and the rank does what all the others do.
+        """
+        mine = slice(rank, None, ranks)
+        if rank < len(self.sentences):
+            return Batch(self.source[mine], self.target_input[mine], self.target_output[mine], self.sentences[mine])
+        nothing = torch.full_like(self.target_output[:1], PAD)  # [1, target]
+        return Batch(self.source[:1], nothing, nothing, self.sentences[:0])
+
+    def aligned(self, multiple: int) -> Batch:
+        """Return the batch with both sides padded to multiples of a number of positions."""
+        source, target_input, target_output = (
+            F.pad(part, (0, -part.shape[1] % multiple), value=PAD)
+            for part in (self.source, self.target_input, self.target_output)
+        )
+        return Batch(source, target_input, target_output, self.sentences)
 
     def to(self, device: torch.device | str) -> Batch:
         """Return the batch on another device."""

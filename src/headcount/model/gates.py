@@ -14,6 +14,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from headcount.model.chance import common_noise
+
 MARGIN = 1e-6
 """Uniform noise stays this far from 0 and 1, whose logits are infinite."""
 
@@ -77,7 +79,7 @@ class HardConcreteGate(nn.Module):
         """Return the factor of each head, [head]."""
         if not self.training:
             return self.factors()
-        uniform = torch.rand_like(self.log_alpha).clamp(MARGIN, 1 - MARGIN)
+        uniform = common_noise(self.log_alpha).clamp(MARGIN, 1 - MARGIN)
         return sample(self.log_alpha, uniform, self.temperature, self.low, self.high)
 
     @property

@@ -11,6 +11,8 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from headcount.model.chance import common_noise
+
 Estimator = Literal["gumbel", "straight_through"]
 """What training multiplies a head by: its share of a relaxed draw, or 0 or 1 with a gradient all the same."""
 
@@ -114,7 +116,7 @@ class SubsetMask(nn.Module):
     def sample(self) -> Tensor:
         """Draw a mask, [head], and count it among the recent ones."""
         importance = self.importance.double()
-        scores = importance + gumbel(torch.rand_like(importance))
+        scores = importance + gumbel(common_noise(importance))
         if self._estimator == "straight_through":
             mask = straight_through(scores, self._keep)
         else:

@@ -17,6 +17,7 @@ from headcount.errors import UserError
 from headcount.evaluate.score import tokenizer_signature
 from headcount.registry import load
 from headcount.tracking import store
+from headcount.tracking.describe import write_note
 from headcount.train.device import choose_device
 from headcount.vocabulary import APERTIUM
 
@@ -25,8 +26,13 @@ BYTES_PER_PARAMETER = 4 * 3 * 4
 """Float32 weights and two Adam moments, in the checkpoints that a run keeps and its final files."""
 
 
-def check(study: Study) -> None:
+def check(study: Study, *, cluster: bool) -> None:
     """Print one line for each requirement of the study that is met.
+
+    Args:
+        study: complete settings.
+        cluster: the jobs run on other machines. Whether those have a GPU is not known here: a job that was promised
+            one and finds none says so when it starts.
 
     Raises:
         UserError: something is missing; the message holds every fault.
@@ -34,7 +40,7 @@ def check(study: Study) -> None:
     """
     faults = []
     console = Console(stderr=True)
-    for name, question in _questions(study).items():
+    for name, question in _questions(study, cluster).items():
         try:
             console.print(f"[green]ok[/green]   {name:10} {question()}", highlight=False, soft_wrap=True)
         except UserError as error:
@@ -43,7 +49,7 @@ def check(study: Study) -> None:
         raise UserError("\n".join(faults))
 
 
-def _questions(study: Study) -> dict[str, Callable[[], str]]:
+def _questions(study: Study, cluster: bool) -> dict[str, Callable[[], str]]:
     return {
         "settings": lambda: f"{study.study}: {len(plan.runs(study))} runs, corpora {', '.join(studies(study))}",
         "plugins": lambda: _plugins(study),
@@ -51,7 +57,7 @@ def _questions(study: Study) -> dict[str, Callable[[], str]]:
         "parser": lambda: _parsers(study),
         "scores": lambda: _tokenizers(study),
         "disk": lambda: _disk(study),
-        "device": lambda: _device(study),
+        "device": lambda: _device(study, cluster),
         "tracking": lambda: _tracking(study),
     }
 
@@ -112,13 +118,20 @@ def _parameters(study: Study) -> int:
     return 3 * study.subword.vocabulary * width + layers * (8 * width**2 + 2 * width * study.model.feed_forward)
 
 
-def _device(study: Study) -> str:
-    device = choose_device(study.training.device)
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else f"{torch.get_num_threads()} threads"
-    return f"{device.type} ({name})"
+def _device(study: Study, cluster: bool) -> str:
+    wanted = {(of.training.device, of.training.precision) for of in studies(study).values()}
+    return "; ".join(_device_of(*pair, cluster) for pair in sorted(wanted))
+
+
+def _device_of(device: str, precision: str, cluster: bool) -> str:
+    if cluster and device != "cpu":
+        return f"{device}, looked for by each job where it runs"
+    chosen = choose_device(device, precision)
+    name = torch.cuda.get_device_name(chosen) if chosen.type == "cuda" else f"{torch.get_num_threads()} threads"
+    return f"{chosen.type} ({name})"
 
 
 def _tracking(study: Study) -> str:
-    if not study.tracking.enabled:
-        return "off"
-    return store.init(study.tracking.uri, study)
+    folder = RESULTS / study.study
+    write_note(study, folder)
+    return store.init(study.tracking.uri, folder) if study.tracking.enabled else "off"

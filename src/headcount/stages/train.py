@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -19,14 +20,15 @@ from headcount.data.subword import Subword
 from headcount.data.text import read_lines
 from headcount.registry import load
 from headcount.stages.begin.task import ROLES, Beginning, Task, rewind_name
-from headcount.stages.live import live_sync
 from headcount.train.averaging import Average
-from headcount.train.checkpoint import Checkpoints
+from headcount.train.checkpoint import Checkpoints, Rhythm
 from headcount.train.device import choose_device
+from headcount.train.distributed import joined
 from headcount.train.journal import Journal
 from headcount.train.loop import train as run_loop
 from headcount.train.optim import NamedAdam
 from headcount.train.runfolder import RunFolder
+from headcount.train.usage import sampled
 from headcount.train.validate import validate
 from headcount.vocabulary import TOKENIZER
 
@@ -57,8 +59,13 @@ NEED_ROLES = ("named", "unnamed")
 """Controls that choose heads by the roles of the parent's."""
 
 
-def train(settings: dict[str, Any], *, code: str, data: Path, out: Path, parents: Sequence[Path]) -> None:
+def train(
+    settings: dict[str, Any], *, code: str, data: Path, out: Path, parents: Sequence[Path], rhythm: Rhythm
+) -> None:
     """Train the run that `settings` describe, or go on with it from its newest checkpoint.
+
+    Started by torchrun, this process is one of several ranks. The first owns the run folder and writes; the others
+    train along.
 
     Args:
         settings: complete settings of the run, see `plan.Run`.
@@ -66,14 +73,19 @@ def train(settings: dict[str, Any], *, code: str, data: Path, out: Path, parents
         data: folder of the prepared corpus.
         out: the run folder.
         parents: run folders that this run builds on.
+        rhythm: of the checkpoints.
 
     Raises:
         UserError: something that the user can repair, for instance a non-finite loss or a full disk.
         InterruptedRun: a signal; everything is saved.
 
     """
-    with RunFolder(out, settings) as folder, live_sync(out):
-        device = choose_device(settings["training"]["device"])
+    with joined() as ranks, contextlib.ExitStack() as owned:
+        folder = RunFolder(out, settings)
+        if ranks.first:
+            owned.enter_context(folder)
+            owned.enter_context(sampled(folder.usage))
+        device = choose_device(settings["training"]["device"], settings["training"]["precision"], ranks.local)
         subword = Subword(data / "subword.model")
         dev = Encoded.load(data / "encoded" / "dev.npz")
         task = Task(settings, tuple(parents), out, subword.size, dev, device)
@@ -100,13 +112,14 @@ def train(settings: dict[str, Any], *, code: str, data: Path, out: Path, parents
             clip_norm=training["clip_norm"],
             skipped_updates=training["skipped_updates"],
             precision=training["precision"],
-            journal=Journal(folder.journal),
+            journal=Journal(folder.journal, check_owner=folder.check_owner),
             checkpoints=Checkpoints(
                 folder.checkpoints,
                 identity=_identity(settings, code, data, parents),
+                rhythm=rhythm,
                 keep=settings.get("keep_updates", ()),
+                check_owner=folder.check_owner,
             ),
-            checkpoint_every_updates=training["checkpoint_every_updates"],
             validate=functools.partial(
                 validate,
                 corpus=dev,
@@ -121,9 +134,12 @@ def train(settings: dict[str, Any], *, code: str, data: Path, out: Path, parents
             validate_every_updates=training["validate_every_updates"],
             start=beginning.start,
             hooks=beginning.hooks,
+            ranks=ranks,
         )
-        beginning.finish()
-        folder.record(**dataclasses.asdict(summary), device=device.type)
+        if ranks.first:
+            folder.check_owner()
+            beginning.finish()
+            folder.record(**dataclasses.asdict(summary), device=device.type, ranks=ranks.size)
     log.info("%s: %d updates, %d target tokens, %.0f s", out, summary.updates, summary.tokens, summary.seconds)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import pickle
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
@@ -48,26 +50,52 @@ class State(TypedDict):
     """State of `Meter`; None: nothing measured since the last journal line."""
 
 
+@dataclass(frozen=True)
+class Rhythm:
+    """How far apart checkpoints are at most; it decides no result."""
+
+    every_updates: int
+    every_seconds: float
+
+
 class Checkpoints:
     """The checkpoints of one run in a folder that nobody else writes to.
 
     Args:
         folder: holds `update-000100.pt` and so on; created when needed.
         identity: hash of everything that decides the run's result; files of another identity are not resumed from.
-        keep: updates whose checkpoint is never deleted.
+        rhythm: when the next one is due.
+        keep: updates whose checkpoint is made and never deleted.
+        check_owner: called before each change; raises when the folder belongs to another process by now.
 
     """
 
-    def __init__(self, folder: Path, *, identity: str, keep: Collection[int] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        identity: str,
+        rhythm: Rhythm,
+        keep: Collection[int] = (),
+        check_owner: Callable[[], None] = lambda: None,
+    ) -> None:
         self.folder = folder
         self._identity = identity
+        self._rhythm = rhythm
         self.keep = frozenset(keep)
+        self._check_owner = check_owner
+        self._last_save = time.monotonic()  # or the start of this process
         for stale in folder.glob(f".*{TEMPORARY}"):
             stale.unlink(missing_ok=True)
 
     def path(self, update: int) -> Path:
         """Return where the checkpoint of an update is or would be."""
         return self.folder / f"update-{update:06d}.pt"
+
+    def due(self, update: int) -> bool:
+        """Say whether the update just made is to be saved: by its number, by the time since the last, or for good."""
+        late = time.monotonic() - self._last_save >= self._rhythm.every_seconds
+        return late or update % self._rhythm.every_updates == 0 or update in self.keep
 
     def save(self, state: State) -> None:
         """Write a checkpoint and delete those that are no longer needed.
@@ -77,9 +105,12 @@ class Checkpoints:
 
         """
         update = state["update"]
+        self._check_owner()
         # An open file instead of its name: then a full disk is an OSError that says so.
         with atomic_path(self.path(update)) as temporary, temporary.open("wb") as handle:
             torch.save({"identity": self._identity, **state}, handle)
+            self._check_owner()  # writing took its time
+        self._last_save = time.monotonic()
         newest = [number for number in self._updates() if number <= update][-NEWEST:]
         for number in self._updates():
             if number not in newest and (number not in self.keep or number > update):

@@ -16,7 +16,10 @@ class Hook(Protocol):
         """Look at the model before the first update of this process; `update` ones are behind it."""
 
     def loss_term(self, update: int) -> torch.Tensor | None:
-        """Return what is added, once per update, to the mean loss of a target token (nats); None adds nothing."""
+        """Return what is added, once per update, to the mean loss of a target token (nats); None adds nothing.
+
+        Called when the gradient of the whole update is there; of several ranks each is asked and must answer alike.
+        """
 
     def done(self, update: int) -> bool:
         """Say whether training may end after this update, before the planned last one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,17 @@ from headcount.files import atomic_write
 
 
 class Journal:
-    """Appends to a file of JSON lines; every line carries the `update` that it reports on."""
+    """Appends to a file of JSON lines; every line carries the `update` that it reports on.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        path: of the file; its folder is made when needed.
+        check_owner: called before each change; raises when the file belongs to another process by now.
+
+    """
+
+    def __init__(self, path: Path, *, check_owner: Callable[[], None] = lambda: None) -> None:
         self.path = path
+        self._check_owner = check_owner
 
     def write(self, **values: Any) -> None:
         """Append one line and bring it to the disk; NaN and infinities become the texts that `finite_json` names.
@@ -26,6 +33,7 @@ class Journal:
             UserError: the line could not be written, for instance since the disk is full.
 
         """
+        self._check_owner()
         line = json.dumps(finite_json(values), allow_nan=False, ensure_ascii=False)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -36,14 +44,21 @@ class Journal:
         except OSError as error:
             raise UserError(f"{self.path}: cannot append to the journal: {error.strerror}") from None
 
-    def rewind(self, update: int) -> None:
-        """Drop every line after `update` and a half last line, as a run does that goes on from a checkpoint."""
+    def rewind(self, update: int) -> list[dict[str, Any]]:
+        """Drop every line after `update` and a half last line, as a run does that goes on from a checkpoint.
+
+        Returns:
+            the lines that stay.
+
+        """
         if not self.path.exists():
-            return
+            return []
         kept = [line for line in read(self.path) if line["update"] <= update]
         content = "".join(json.dumps(line, allow_nan=False, ensure_ascii=False) + "\n" for line in kept)
         if content.encode() != self.path.read_bytes():
+            self._check_owner()
             atomic_write(self.path, content)
+        return kept
 
 
 def read(path: Path) -> list[dict[str, Any]]:

@@ -1,23 +1,26 @@
 """The training loop: updates, reports, checkpoints. It knows nothing of pruning.
 
-Random numbers are a function of (seed, update) and the data order is a function of the position, so a run that was
-stopped anywhere and started again ends, on the CPU, with the same bytes as one that never stopped.
+Random numbers are a function of (seed, update, rank) and the data order is a function of the position, so a run that
+was stopped anywhere and started again ends, on the CPU, with the same bytes as one that never stopped.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from headcount.errors import InterruptedRun, NonFiniteError
+from headcount.errors import NonFiniteError
+from headcount.model.chance import common
 from headcount.train.averaging import Average
 from headcount.train.checkpoint import Checkpoints, State
-from headcount.train.device import autocast
+from headcount.train.device import autocast, hidden_for
+from headcount.train.distributed import ALONE, Ranks
 from headcount.train.hooks import Hook
 from headcount.train.journal import Journal
 from headcount.train.loss import batch_loss
@@ -60,16 +63,19 @@ def train(
     precision: str,
     journal: Journal,
     checkpoints: Checkpoints,
-    checkpoint_every_updates: int,
     validate: Callable[[Transformer], Mapping[str, float]],
     validate_every_updates: int,
     start: State | None = None,
     hooks: Sequence[Hook] = (),
+    ranks: Ranks = ALONE,
 ) -> Summary:
     """Train the model in place until `updates` are made or a hook is done, from the newest checkpoint if there is one.
 
     A training that ends early is validated, reported and saved as at its planned end. Its last weights are taken as
     they are, since the averaging points are counted back from an update that it never reached.
+
+    Several ranks make the same updates as one: each takes its share of every batch, and what happens between two
+    updates happens on all of them alike, but for what rank 0 does alone: journal, validation, checkpoints.
 
     Args:
         model: on the device where it is trained.
@@ -84,43 +90,54 @@ def train(
         skipped_updates: non-finite updates in a row that are forgiven.
         precision: auto, float32 or bfloat16.
         journal: gets a line every `JOURNAL_EVERY_UPDATES`, and one of the validation.
-        checkpoints: of this run.
-        checkpoint_every_updates: distance of two checkpoints.
+        checkpoints: of this run; they say when one is due.
         validate: measures the model in evaluation mode; its values go into the journal.
         validate_every_updates: distance of two validations; the last update made is always followed by one.
         start: where a run without a checkpoint starts; None: at update 0 with the model as it is.
         hooks: of the pruning method.
+        ranks: processes that train this model together.
 
     Raises:
         InterruptedRun: a signal asked to stop; the checkpoint of the current update is written.
         NonFiniteError: too many updates in a row had a loss or a gradient that is not finite.
-        UserError: the disk is full.
+        UserError: the disk is full, or another rank ended.
 
     """
     device = model.output_weight.device
     progress = Progress(model, optimiser, average)
-    if (state := checkpoints.latest() or start) is not None:
+    saved = ranks.from_first(checkpoints.latest)
+    if (state := saved or start) is not None:
         progress.restore(state)
-    journal.rewind(progress.update)
+    lines = ranks.from_first(lambda: journal.rewind(progress.update))
     for hook in hooks:
         hook.start(model, progress.update)
+    ranks.check_equal(model, progress.update)
     model.train()
+    hidden = hidden_for(model, updates)
     done = any(hook.done(progress.update) for hook in hooks)  # in a process before this one
+    last = done or progress.update == updates
+    validation_due = last or progress.update % validate_every_updates == 0
 
     with StopRequest() as stop:
+        if saved is not None and validation_due and not _validated(lines, progress.update):
+            # The process before was stopped while it did.
+            ranks.from_first(lambda: _validate(validate, progress, journal, stop, precision))
         for update in range(progress.update + 1, (progress.update if done else updates) + 1):
-            torch.manual_seed(_random_seed(seed, update))
+            torch.manual_seed(_random_seed(seed, update, ranks.rank))
             window = [batches.at(progress.position + index) for index in range(accumulate_batches)]
             tokens = sum(batch.target_tokens for batch in window)
 
             optimiser.zero_grad()
             loss_sum, nll_sum = torch.zeros(2, device=device)
-            for batch in window:
-                with autocast(device, precision):
-                    loss, nll = batch_loss(model, batch, smoothing=label_smoothing, device=device)
+            for index, batch in enumerate(window):
+                with autocast(device, precision), common(_random_seed(seed, update, "common", index), device):
+                    loss, nll = batch_loss(
+                        model, ranks.share(batch), smoothing=label_smoothing, device=device, hidden=hidden
+                    )
                 # The mean is over the real target tokens of the whole update, however it is cut into batches.
                 torch.autograd.backward(loss / max(tokens, 1))
                 loss_sum, nll_sum = loss_sum + loss.detach(), nll_sum + nll
+            loss_sum, nll_sum = ranks.add_up(optimiser.gradients(), (loss_sum, nll_sum))
             for hook in hooks:
                 if (term := hook.loss_term(update)) is not None:
                     torch.autograd.backward(term)
@@ -134,24 +151,23 @@ def train(
             last = done or update == updates
             validation_due = last or update % validate_every_updates == 0
             if validation_due or update % JOURNAL_EVERY_UPDATES == 0:
-                streak = _report(progress, journal, updates, hooks, last=last)
+                streak = _report(progress, journal if ranks.first else None, updates, hooks, last=last)
                 if streak > skipped_updates:
                     raise NonFiniteError(
                         f"loss or gradient was not finite in {streak} updates in a row before update {update}; "
                         f"last good checkpoint: {checkpoints.newest()}; try a lower learning rate"
                     )
+            save_due = validation_due or (ranks.first and checkpoints.due(update))
+            signalled, saves = ranks.agree(stop.received or 0, save_due)
+            if signalled or saves:
+                ranks.from_first(lambda: checkpoints.save(progress.state()))
+                (signalled,) = ranks.agree(stop.received or 0)  # one may have come while it was saved, for long perhaps
+                if signalled:
+                    stop.received = signal.Signals(signalled)  # perhaps on another rank
+                    raise stop.error(update)
             if validation_due:
-                model.eval()
-                with torch.no_grad(), autocast(device, precision):
-                    values = validate(model)
-                model.train()
-                journal.write(update=update, **_spent(progress), **values)
-                progress.start_interval()
-
-            if stop.received or last or update % checkpoint_every_updates == 0 or update in checkpoints.keep:
-                checkpoints.save(progress.state())
-                if stop.received:
-                    raise InterruptedRun(f"stopped by {stop.received.name} after update {update}; start again to go on")
+                ranks.check_equal(model, update)
+                ranks.from_first(lambda: _validate(validate, progress, journal, stop, precision))
             if last:
                 break
 
@@ -165,10 +181,12 @@ def train(
     return Summary(updates=progress.update, **_spent(progress))
 
 
-def _report(progress: Progress, journal: Journal, updates: int, hooks: Sequence[Hook], *, last: bool) -> int:
+def _report(progress: Progress, journal: Journal | None, updates: int, hooks: Sequence[Hook], *, last: bool) -> int:
     """Write a journal line, and now and then one for people; return the longest streak of skipped updates."""
     update = progress.update
     reading = progress.meter.read()
+    if journal is None:
+        return reading.longest_streak
     speed = progress.tokens_per_second()
     journal.write(
         update=update,
@@ -188,9 +206,31 @@ def _report(progress: Progress, journal: Journal, updates: int, hooks: Sequence[
     return reading.longest_streak
 
 
+def _validate(
+    validate: Callable[[Transformer], Mapping[str, float]],
+    progress: Progress,
+    journal: Journal,
+    stop: StopRequest,
+    precision: str,
+) -> None:
+    """Measure the model and write a journal line; a signal ends it at once: all is saved, it is made anew on resume."""
+    model = progress.model
+    model.eval()
+    with torch.no_grad(), autocast(model.output_weight.device, precision), stop.at_once(progress.update):
+        values = validate(model)
+    model.train()
+    journal.write(update=progress.update, **_spent(progress), **values)
+    progress.start_interval()
+
+
+def _validated(lines: Sequence[Mapping[str, Any]], update: int) -> bool:
+    """Tell whether a journal holds the validation of an update; a report of training has a loss."""
+    return any(line["update"] == update and "loss" not in line for line in lines)
+
+
 def _spent(progress: Progress) -> dict[str, Any]:
     return {"tokens": progress.tokens, "seconds": progress.seconds, "cpu_seconds": progress.cpu_seconds}
 
 
-def _random_seed(seed: int, update: int) -> int:
-    return int.from_bytes(hashlib.blake2b(f"{seed} {update}".encode(), digest_size=8).digest()) >> 1
+def _random_seed(*parts: int | str) -> int:
+    return int.from_bytes(hashlib.blake2b(" ".join(map(str, parts)).encode(), digest_size=8).digest()) >> 1

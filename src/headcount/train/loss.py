@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.autograd.function import once_differentiable
 
+from headcount.train.device import ALIGNED, Hidden
 from headcount.vocabulary import PAD
 
 if TYPE_CHECKING:
@@ -38,23 +39,30 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         of_hidden = torch.empty_like(hidden) if with_gradient and ctx.needs_input_grad[0] else None
         of_weight = torch.zeros_like(weight) if with_gradient and ctx.needs_input_grad[1] else None
 
+        # The part e/V that smoothing takes from every slope goes into the products as a whole.
+        even = smoothing / len(weight)
+        of_even = even * weight.sum(0)  # [width]
         rows = CHUNK_ROWS[hidden.device.type]
         for begin in range(0, len(hidden), rows):
             chunk = hidden[begin : begin + rows]  # [token, width]
             gold = targets[begin : begin + rows, None]  # [token, 1]
-            log_p = torch.log_softmax(chunk @ weight.T, dim=-1, dtype=precision)  # [token, piece]
-            nll = -log_p.gather(1, gold).sum()
+            logits = (chunk @ weight.T).to(precision)  # [token, piece]
+            p = logits.softmax(1)  # [token, piece]
+            # log sum exp: PyTorch's own function would go through all logits once more than these two maxima
+            log_total = logits.amax(1, keepdim=True) - p.amax(1, keepdim=True).log()  # [token, 1]
+            nll = (log_total - logits.gather(1, gold)).sum()
             nll_sum += nll
-            loss_sum += (1 - smoothing) * nll - smoothing * log_p.mean(1).sum()
+            loss_sum += (1 - smoothing) * nll + smoothing * log_total.sum() - (chunk @ of_even).sum()
             if of_hidden is None and of_weight is None:
                 continue
-            slope = log_p.exp_().sub_(smoothing / len(weight))  # d loss / d logits, [token, piece]
-            slope.scatter_add_(1, gold, slope.new_full(gold.shape, smoothing - 1))
-            slope = slope.to(chunk.dtype)
+            p.scatter_add_(1, gold, p.new_full(gold.shape, smoothing - 1))
+            slope = p.to(chunk.dtype)  # d loss / d logits + e/V, [token, piece]
             if of_hidden is not None:
-                of_hidden[begin : begin + rows] = slope @ weight
+                of_hidden[begin : begin + rows] = (slope @ weight).sub_(of_even)
             if of_weight is not None:
                 of_weight += slope.T @ chunk
+        if of_weight is not None:
+            of_weight -= even * hidden.sum(0)
 
         ctx.save_for_backward(of_hidden, of_weight)
         ctx.mark_non_differentiable(nll_sum)
@@ -88,17 +96,22 @@ def label_smoothed_loss(
 
 
 def batch_loss(
-    model: Transformer, batch: Batch, *, smoothing: float, device: torch.device
+    model: Transformer, batch: Batch, *, smoothing: float, device: torch.device, hidden: Hidden | None = None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return smoothed loss and negative log likelihood of a batch on the CPU, summed over its real target tokens."""
+    """Return smoothed loss and negative log likelihood of a batch on the CPU, summed over its real target tokens.
+
+    `hidden` stands in for the model's method of that name, for instance compiled.
+    """
+    if device.type == "cuda":
+        batch = batch.aligned(ALIGNED)
     # Padding is dropped before the batch leaves the CPU: on a GPU this would wait for all queued work.
     output = batch.target_output.flatten()  # [sentence * target]
     real = (output != PAD).nonzero().squeeze(1)  # [token]
     source, target_input, gold, real = (
         _on(device, part) for part in (batch.source, batch.target_input, output[real], real)
     )
-    hidden = model.hidden(source, target_input).flatten(0, 1)  # [sentence * target, width]
-    return label_smoothed_loss(hidden.index_select(0, real), model.output_weight, gold, smoothing=smoothing)
+    states = (hidden or model.hidden)(source, target_input).flatten(0, 1)  # [sentence * target, width]
+    return label_smoothed_loss(states.index_select(0, real), model.output_weight, gold, smoothing=smoothing)
 
 
 def _on(device: torch.device, tensor: torch.Tensor) -> torch.Tensor:

@@ -73,6 +73,10 @@ class NamedAdam:
         for parameter in self._named.values():
             parameter.grad = None
 
+    def gradients(self) -> list[torch.Tensor]:
+        """Return the gradients that there are; not copies."""
+        return [parameter.grad for parameter in self._named.values() if parameter.grad is not None]
+
     @torch.no_grad()
     def step(self, update: int, *, clip_norm: float, loss: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Make one step, unless the loss or a gradient is not finite: then nothing changes.
@@ -100,7 +104,7 @@ class NamedAdam:
                 [],
                 [self._steps[name] for name in names],
                 fused=True,
-                grad_scale=(norm / clip_norm).clamp(min=1.0) if clip_norm > 0 else None,
+                grad_scale=(norm / clip_norm).clamp(min=1.0).float() if clip_norm > 0 else None,
                 found_inf=(~made).float(),
                 amsgrad=False,
                 beta1=self._betas[0],

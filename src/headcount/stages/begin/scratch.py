@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from headcount.files import atomic_path
 from headcount.model import weights
 from headcount.model.shape import ModelConfig
 from headcount.model.transformer import Transformer
@@ -23,9 +24,10 @@ def begin(task: Task) -> Beginning:
     training = task.training
 
     def finish() -> None:
-        weights.save(model, task.out)
         for update in task.settings.get("keep_updates", ()):
-            shutil.copy(task.out / "checkpoints" / f"update-{update:06d}.pt", task.out / rewind_name(update))
+            with atomic_path(task.out / rewind_name(update)) as copy:
+                shutil.copy(task.out / "checkpoints" / f"update-{update:06d}.pt", copy)
+        weights.save(model, task.out)  # last, since the rules take it as the sign that the rest is there as well
 
     return Beginning(
         model=model,
