@@ -66,3 +66,17 @@ def test_the_rule_graph_in_the_readme_is_current(snakemake, tmp_path: Path):
     edges = {f"{start}&#45;&gt;{end}" for start, end in re.findall(r"(\d+) -> (\d+)", graph)}
     assert set(rules.values()) == set(re.findall(r"<text[^>]*>(\w+)</text>", drawn)), "run `make rulegraph`"
     assert len(edges) == drawn.count('class="edge"'), "run `make rulegraph`"
+
+
+def test_the_rhythm_of_the_checkpoints_reaches_the_jobs_beside_their_parameters(snakemake, tmp_path: Path):
+    rules = tmp_path / "Snakefile"
+    rules.write_text(
+        f"configfile: {str(ROOT / 'config.yaml')!r}\n"
+        f"include: {str(ROOT / 'workflow' / 'rules' / 'common.smk')!r}\n"
+        'print("SEEN", os.environ["HEADCOUNT_CHECKPOINTS"])\n'
+        'rule all:\n    output: "x"\n    shell: "touch x"\n'
+    )
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("checkpoints: {every_updates: 7, every_seconds: 60}\n")
+    done = snakemake(tmp_path, "--snakefile", str(rules), "--configfile", str(mine), "--dry-run")
+    assert 'SEEN {"every_updates": 7, "every_seconds": 60}' in done.stdout
