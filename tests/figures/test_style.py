@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import warnings
+from io import BytesIO
+
 import pytest
+from matplotlib.figure import Figure
 
 from headcount.figures.groups import DENSE, ORDER, PRUNED
-from headcount.figures.style import LOOKS, ROLE_LABELS, ROLES, kind_of, look, role_name, role_words
+from headcount.figures.style import LOOKS, ROLE_LABELS, ROLES, kind_of, look, paper_style, role_name, role_words
 
 
 def test_every_method_has_a_look_that_no_other_has() -> None:
@@ -50,3 +54,12 @@ def test_roles_in_words() -> None:
 def test_a_head_with_functions_of_two_kinds_is_of_several() -> None:
     assert [kind_of(kinds) for kinds in (set(), {"rare"}, {"rare", "positional"})] == ["unnamed", "rare", "several"]
     assert set(ROLES) == set(ROLE_LABELS)
+
+
+@pytest.mark.parametrize("piece", ["▁the", "übergrößen", "日本語", "ひらがな", "カタカナ", "α−1"])
+def test_every_piece_has_its_glyphs(piece: str) -> None:
+    with paper_style(), warnings.catch_warnings():
+        warnings.simplefilter("error")  # matplotlib warns of a glyph that no font has, and draws a box
+        figure = Figure()
+        figure.text(0.5, 0.5, piece)
+        figure.savefig(BytesIO(), format="svg")

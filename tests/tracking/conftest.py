@@ -16,7 +16,7 @@ from headcount.tracking import store
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make an empty store once; making a schema takes seconds."""
     database = tmp_path_factory.mktemp("store") / "template.db"
-    with store.connect(f"sqlite:///{database}", "template"):
+    with store.connect(f"sqlite:///{database}", Path("template")):
         pass
     return database
 

@@ -15,6 +15,7 @@ from headcount.config import Study, parse
 from headcount.errors import UserError
 from headcount.plan import runs
 from headcount.tracking import address, store
+from headcount.tracking.describe import study_note, write_note
 from headcount.tracking.view import TAG, view_state
 
 
@@ -78,18 +79,30 @@ def test_importing_needs_neither_mlflow_nor_torch():
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
+def test_a_training_knows_nothing_of_the_store():
+    """So that no job of a cluster makes it, waits for it or dies of it."""
+    told = (
+        "[name for name in sys.modules if name.partition('.')[0] == 'mlflow' or name.startswith('headcount.tracking')]"
+    )
+    program = f"import sys, headcount.stages.train; print({told})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def start(barrier, answers, toy, run):
     """Do what a job does: make the store, sync one run."""
     barrier.wait(60)
     try:
-        store.init(toy.uri, toy.study)
+        store.init(toy.uri, toy.folder)
         answers.put((run, toy.sync(run).problems))
     except BaseException as error:
         answers.put((run, [repr(error)]))
 
 
-def test_eight_processes_start_at_once_on_a_store_that_does_not_exist(toy, view):
-    address.sqlite_path(toy.uri).unlink()
+@pytest.mark.parametrize("there", [False, True], ids=["no store", "a store without the study"])
+def test_eight_processes_start_at_once(toy, view, there):
+    if not there:
+        address.sqlite_path(toy.uri).unlink()
     names = ["baseline-s1", "entmax15-s1", "entmax_alpha-s1", "l0-encoder-0-s1", "l0-encoder-0.01-s1"]
     names += ["round-01-s1", "round-02-s1", "ticket-2-s1"]
     for name in names:
@@ -105,34 +118,39 @@ def test_eight_processes_start_at_once_on_a_store_that_does_not_exist(toy, view)
         starter.join(60)
     assert problems == {name: [] for name in names}
     assert sorted(view.live()) == sorted([*names, "lottery-s1"])
-    assert {each.name for each in view.client.search_experiments()} == {"Default", "headcount/toy"}
+    others = {"headcount/template"} if there else set()
+    assert {each.name for each in view.client.search_experiments()} == {"Default", "headcount/toy"} | others
+    for name in names:
+        assert view.curve(name, "train/loss") == [(20, 0.4), (40, 0.2), (60, 8 / 60)]
 
 
 def test_init_twice_changes_nothing_and_keeps_what_the_user_wrote(toy, view):
-    said = store.init(toy.uri, toy.study)
+    write_note(toy.study, toy.folder)
+    said = store.init(toy.uri, toy.folder)
     assert said == f"{toy.uri}, experiment headcount/toy"
     first = view.client.get_experiment_by_name("headcount/toy")
     assert "how many attention heads" in first.tags[store.NOTE]
     assert first.tags[TAG] == view_state()
-    store.init(toy.uri, toy.study.model_copy(update={"seeds": (1, 2, 3)}))
+    write_note(toy.study.model_copy(update={"seeds": (1, 2, 3)}), toy.folder)
+    store.init(toy.uri, toy.folder)
     second = view.client.get_experiment_by_name("headcount/toy")
     assert (second.experiment_id, "seeds 1, 2, 3" in second.tags[store.NOTE]) == (first.experiment_id, True)
     view.client.set_experiment_tag(first.experiment_id, store.NOTE, "my own words")
-    store.init(toy.uri, toy.study)
+    store.init(toy.uri, toy.folder)
     assert view.client.get_experiment_by_name("headcount/toy").tags[store.NOTE] == "my own words"
 
 
 def test_the_note_tells_of_every_method(toy):
     everything = parse({"methods": list(get_args(get_args(Study.model_fields["methods"].annotation)[0]))})
     assert len(everything.methods) > 3
-    note = store.study_note(everything)
+    note = study_note(everything)
     assert {run.method for run in runs(everything).values()} - {"entmax15", "entmax_alpha"} <= set(
         re.findall(r"\w+", note)
     )
 
 
 def test_no_note_or_view_exceeds_what_old_servers_hold(toy):
-    assert len(store.study_note(toy.study)) < 5000
+    assert len(study_note(toy.study)) < 5000
     assert len(view_state()) < 5000
 
 
@@ -150,18 +168,18 @@ def test_artifacts_lie_beside_the_database_whatever_the_folder_is_called(tmp_pat
 
 
 def test_a_store_from_another_place_is_refused(toy, tmp_path):
-    store.init(toy.uri, toy.study)
+    store.init(toy.uri, toy.folder)
     moved = tmp_path / "copy" / "mlflow.db"
     moved.parent.mkdir()
     shutil.copy(str(address.sqlite_path(toy.uri)), moved)
-    with pytest.raises(UserError, match=r"made in another place.*delete the file"):
-        store.init(f"sqlite:///{moved}", toy.study)
+    with pytest.raises(UserError, match=r"made in another place.*delete it"):
+        store.init(f"sqlite:///{moved}", toy.folder)
 
 
 def test_a_study_that_was_made_through_a_server_stays_with_it(toy, view):
     view.client.create_experiment("headcount/toy", "mlflow-artifacts:/1")
     with pytest.raises(UserError, match=r"set tracking.uri to that server"):
-        store.init(toy.uri, toy.study)
+        store.init(toy.uri, toy.folder)
 
 
 def test_a_deleted_experiment_comes_back(toy, view):
@@ -179,27 +197,27 @@ def test_a_foreign_or_damaged_file_is_named(toy):
     assert database
     database.write_bytes(b"no database " * 100)
     with pytest.raises(UserError, match="no SQLite database"):
-        store.init(toy.uri, toy.study)
+        store.init(toy.uri, toy.folder)
     with pytest.raises(UserError, match="no SQLite database"):
         store.page("toy", toy.uri)
     database.unlink()
     with sqlite3.connect(database) as connection:
         connection.execute("CREATE TABLE theirs (x)")
     with pytest.raises(UserError, match="not one of MLflow"):
-        store.init(toy.uri, toy.study)
+        store.init(toy.uri, toy.folder)
 
 
 def test_an_old_schema_is_told_with_the_command(toy):
     with sqlite3.connect(str(address.sqlite_path(toy.uri))) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '451aebb31d03'")
     with pytest.raises(UserError, match="mlflow db upgrade sqlite:///"):
-        store.init(toy.uri, toy.study)
+        store.init(toy.uri, toy.folder)
 
 
 def test_the_page_opens_the_study_in_the_right_view(toy, view):
     with pytest.raises(UserError, match="headcount track"):
         store.page("toy", toy.uri)
-    store.init(toy.uri, toy.study)
+    store.init(toy.uri, toy.folder)
     number = view.client.get_experiment_by_name("headcount/toy").experiment_id
     address = f"http://127.0.0.1:5001/#/experiments/{number}/runs?workflowType=machine_learning"
     assert store.page("toy", toy.uri, 5001) == f"{address}&viewStateShareKey=headcount"

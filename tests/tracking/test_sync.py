@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-import shutil
+import os
 import socket
 import sqlite3
 import subprocess
@@ -121,6 +121,18 @@ def test_a_finished_run_that_is_shorter_than_what_was_logged_supersedes(toy, vie
     toy.write(RUN, "finished", 60)
     assert toy.sync().superseded == [RUN]
     assert view.curve(RUN, "train/loss")[-1][0] == 60
+
+
+def test_another_sample_of_the_machine_is_no_other_training(toy, view):
+    folder = toy.write(RUN, "running")
+    with (folder / "usage.jsonl").open("a") as handle:
+        handle.write('{"time": 100.0, "cpu_percent": 90.0}\n{"time": 130.2, "cpu_percent": 95.0}\n')
+        handle.flush()
+        toy.sync()
+        handle.write('{"time": 130.7, "cpu_percent": 20.0}\n{"time": 160.7, "cpu_percent": 80.0}\n')
+    toy.record(RUN, "finished")
+    assert toy.sync().superseded == []
+    assert view.curve(RUN, "system/cpu_percent") == [(0, 90.0), (30, 95.0), (60, 80.0)]
 
 
 def test_new_scores_replace_old_ones(toy, view):
@@ -291,17 +303,6 @@ def test_a_study_that_is_not_there_makes_nothing(toy):
     assert not toy.folder.exists()
 
 
-def test_the_store_can_be_deleted_and_rebuilt(toy, view, template):
-    toy.write(RUN)
-    toy.sync()
-    database = address.sqlite_path(toy.uri)
-    database.unlink()
-    shutil.rmtree(database.parent / "mlartifacts")
-    shutil.copy(template, database)
-    assert toy.sync().created == [RUN]
-    assert view.curve(RUN, "train/loss") == [(20, 0.4), (40, 0.2), (60, 8 / 60)]
-
-
 def fails_in_one_line(toy, capfd, message):
     before = {path: path.stat().st_mtime_ns for path in (toy.folder / "runs").rglob("*")}
     report = toy.sync()
@@ -337,13 +338,34 @@ def test_another_sync_at_work(toy, capfd, monkeypatch):
     assert toy.sync().created == [RUN]
 
 
-def test_a_read_only_database(toy, capfd, monkeypatch):
+@pytest.mark.parametrize(
+    ("what", "mode", "message"),
+    [("file", 0o444, "the database cannot be written"), ("folder", 0o555, "cannot be locked: ")],
+)
+def test_a_read_only_store(toy, view, what, mode, message):
+    toy.write(RUN, "running", 40)
+    toy.sync()
     toy.write(RUN)
-    connect = sqlite3.connect
-    with monkeypatch.context() as patch:
-        patch.setattr(sqlite3, "connect", lambda path, **rest: connect(path.replace("mode=rw", "mode=ro"), **rest))
-        fails_in_one_line(toy, capfd, "the database cannot be written")
-    assert toy.sync().created == [RUN]
+    database = address.sqlite_path(toy.uri)
+    database.with_name(f"{database.name}.lock").unlink()
+    place = database if what == "file" else database.parent
+    before = place.stat().st_mode
+    place.chmod(mode)
+    done = headcount_track(toy)
+    place.chmod(before)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert done.stderr.startswith("tracking: ")
+    assert done.stderr.count("\n") == 1
+    assert toy.sync().updated == [RUN]
+    assert view.curve(RUN, "train/loss") == [(20, 0.4), (40, 0.2), (60, 8 / 60)]
+
+
+def headcount_track(toy):
+    """Sync in a process that may not write what is read-only, which root may."""
+    ordinary = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    command = [*ordinary, sys.executable, "-m", "headcount", "track", "--study", str(toy.folder), "--uri", toy.uri]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_a_damaged_database(toy, capfd):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,10 +96,11 @@ class View:
     """What the store says, asked through MLflow's own client."""
 
     client: Any
+    study: str = "toy"
 
     def live(self) -> dict[str, Any]:
         """Return the live runs of the study by name; a name must not live twice."""
-        experiment = self.client.get_experiment_by_name("headcount/toy")
+        experiment = self.client.get_experiment_by_name(f"headcount/{self.study}")
         runs = self.client.search_runs([experiment.experiment_id], max_results=1000)
         named = {run.info.run_name: run for run in runs}
         assert len(named) == len(runs)
@@ -107,7 +110,7 @@ class View:
         """Return the superseded runs."""
         from mlflow.entities import ViewType
 
-        experiment = self.client.get_experiment_by_name("headcount/toy")
+        experiment = self.client.get_experiment_by_name(f"headcount/{self.study}")
         return list(self.client.search_runs([experiment.experiment_id], run_view_type=ViewType.DELETED_ONLY))
 
     def curve(self, name: str, metric: str) -> list[tuple[int, float]]:
@@ -118,3 +121,11 @@ class View:
     def files(self, name: str, folder: str | None = None) -> list[str]:
         """List the artifacts in a folder of a run."""
         return [item.path for item in self.client.list_artifacts(self.live()[name].info.run_id, folder)]
+
+
+def wait_until(true: Callable[[], object], seconds: float = 60.0) -> None:
+    """Ask again and again, until the answer is yes."""
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.2)

@@ -84,7 +84,7 @@ def _figure(runs: pd.DataFrame) -> Figure:
     row[0].margins(y=0.1)
     if lookup is not None:
         _lookup(row[0], lookup)
-    figure.legend(handles=_handles(dense, shown), loc="outside lower center", ncols=4)
+    figure.legend(handles=_handles(dense, shown), loc="outside lower center", ncols=3)
     return figure
 
 

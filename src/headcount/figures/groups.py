@@ -20,6 +20,7 @@ DENSE = (
     "entmax_fixed",
     "entmax_alpha_layer",
     "entmax_alpha_model",
+    "entmax_bisect",
 )
 PRUNED = (
     *("l0", "scratch", "random", "unnamed", "named"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib.util
 import re
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
@@ -10,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import matplotlib
+from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
@@ -49,7 +52,7 @@ Stroke = Literal["-"] | tuple[float, tuple[float, ...]]
 """A solid line, or offset and lengths of dashes and gaps."""
 
 SETTINGS: dict[Any, Any] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so that figures are equal on all machines
+    "font.family": ["DejaVu Sans", "IPAexGothic"],  # both are packages, so that figures are equal on all machines
     "font.size": 7.5,
     "axes.titlesize": 7.5,
     "axes.labelsize": 7.5,
@@ -100,6 +103,7 @@ LOOKS = {
     "entmax_fixed": Look("entmax, fixed α", "#44AA99", ">"),
     "entmax_alpha_layer": Look("α-entmax, one α a layer", "#AA4499", "h"),
     "entmax_alpha_model": Look("α-entmax, one α a model", "#882255", "8"),
+    "entmax_bisect": Look("α-entmax, bisection", "#DDCC77", "*"),
     "scratch": Look("trained from scratch", "#56B4E9", "p"),
     "random": Look("random heads", "#999933", "P"),
     "same_counts": Look("random heads in the ticket's layers", "#6699CC", "h"),
@@ -195,10 +199,20 @@ def shades(colour: str) -> LinearSegmentedColormap:
 @contextlib.contextmanager
 def paper_style() -> Iterator[None]:
     """Draw with the settings of this module only, whatever the user's matplotlib says."""
+    _add_japanese_font()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(SETTINGS)
         yield
+
+
+@functools.cache
+def _add_japanese_font() -> None:
+    """Make IPAexGothic known; importing its package would set matplotlib up in a way of its own."""
+    package = importlib.util.find_spec("matplotlib_fontja")
+    assert package is not None
+    assert package.origin is not None
+    font_manager.fontManager.addfont(Path(package.origin).parent / "fonts" / "ipaexg.ttf")
 
 
 def panel_title(axes: Axes, text: str) -> None:

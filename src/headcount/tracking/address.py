@@ -39,9 +39,23 @@ def resolve(uri: str) -> str:
     raise UserError(f"tracking.uri: {shown(uri)!r} has an unknown scheme; allowed: {ALLOWED}")
 
 
+def is_server(uri: str) -> bool:
+    """Tell whether the address is that of a server, which has a UI of its own and keeps artifacts itself."""
+    return uri.partition("://")[0].partition("+")[0] in SERVERS
+
+
 def artifact_root(database: Path) -> Path:
     """Return where artifacts of a SQLite store lie: `mlartifacts` beside the file."""
     return database.absolute().parent / "mlartifacts"
+
+
+def artifact_folder(uri: str, study_folder: Path) -> Path | None:
+    """Return where a study's artifacts go: beside the SQLite file, else beside the study; None: to the server."""
+    database = sqlite_path(uri)
+    if is_server(uri):
+        return None
+    root = artifact_root(database) if database else study_folder.absolute().parent / "mlartifacts"
+    return root / study_folder.name
 
 
 def sqlite_path(uri: str) -> Path | None:

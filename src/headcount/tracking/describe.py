@@ -1,8 +1,13 @@
-"""The description of a study's experiment, in Markdown."""
+"""The description of a study, in Markdown: a file of its folder, which MLflow shows above the study's runs."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from headcount.config import Study
+from headcount.files import atomic_write
+
+FILE = "study.md"
 
 METHODS: dict[str, str] = {
     "l0": "| l0, scratch, random, named, unnamed | Hard-Concrete gates on the heads of a trained model, one run per "
@@ -17,6 +22,17 @@ METHODS: dict[str, str] = {
     "subset": "| subset | exactly K heads of a trained model, chosen by gradient descent | Li et al., TACL 2021 |",
     "smaller": "| smaller | dense models of less compute | |",
 }
+
+
+def write_note(study: Study, study_folder: Path) -> None:
+    """Write the description into the study's folder, so that a store can be made again from that folder alone."""
+    atomic_write(study_folder / FILE, study_note(study) + "\n")
+
+
+def read_note(study_folder: Path) -> str:
+    """Return the description; "" where the study was never checked."""
+    path = study_folder / FILE
+    return path.read_text(encoding="utf-8").strip() if path.exists() else ""
 
 
 def study_note(study: Study) -> str:

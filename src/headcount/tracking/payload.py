@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,9 @@ TOLD = ("corpus", "method", "variant", "stage", "seed", "scope", "setting", "nor
 
 FILES = ("run.yaml", "run.json", "score.json", "heads.json")
 """Files of a run folder that are copied as artifacts; weights stay where they are."""
+
+READ = (*FILES, "model.json", "journal.jsonl", "usage.jsonl")
+"""Files of a run folder that are read here."""
 
 PASSING_TAGS = ("git_dirty", "non_finite", "slurm_job", "suspect")
 """Tags that a run may lose, for instance when it is resumed before the update that went wrong."""
@@ -91,13 +95,14 @@ def run_payload(study_folder: Path, name: str) -> Payload:
     """
     folder = study_folder / "runs" / name
     settings, record = read_yaml(folder / "run.yaml"), read_json(folder / "run.json")
-    status = status_of(record)
+    status = status_of(record, _silent_seconds(folder))
     points, non_finite = curve(read_journal(folder / "journal.jsonl"))
     scores = read_json(folder / "score.json") if (folder / "score.json").exists() else {}
-    points |= {(point.metric, point.step): point for point in _results(study_folder, folder, settings, record, scores)}
+    further = [*usage(folder / "usage.jsonl"), *_results(study_folder, folder, settings, record, scores)]
+    points |= {(point.metric, point.step): point for point in further}
     params, long = parameters(settings)
     method = str(settings.get("method", ""))
-    started = float(record.get("started") or 0.0)
+    started = float(record.get("began") or record.get("started") or 0.0)
     return Payload(
         run=name,
         parent=re.sub(r"round-\d+", "lottery", name) if method == "round" else "",
@@ -110,6 +115,13 @@ def run_payload(study_folder: Path, name: str) -> Payload:
         points=tuple(points.values()),
         files={**{name: folder / name for name in FILES if (folder / name).exists()}, **long},
     )
+
+
+def signs(study_folder: Path, name: str) -> tuple[tuple[str, int, int], ...]:
+    """Return name, size and time of each file that tells of a run: equal signs, nothing new, and nothing was read."""
+    files = [study_folder / "runs" / name / file for file in READ] + sorted(study_folder.glob("speed/*.json"))
+    found = [(path, path.stat()) for path in files if path.exists()]
+    return tuple((path.name, stat.st_size, stat.st_mtime_ns) for path, stat in found)
 
 
 def curve(journal: Iterable[Mapping[str, Any]]) -> tuple[dict[tuple[str, int], Point], dict[str, list[int]]]:
@@ -138,6 +150,23 @@ def curve(journal: Iterable[Mapping[str, Any]]) -> tuple[dict[tuple[str, int], P
     for metric, update in sorted(non_finite):
         flagged.setdefault(metric, []).append(update)
     return dict(sorted(points.items())), flagged
+
+
+def usage(path: Path) -> Iterable[Point]:
+    """Read the samples of CPU, memory and GPU as metrics of the section `system`, the step in seconds since the first.
+
+    They are never rewound: a resumed run shows what each of its attempts used.
+    """
+    first = None
+    for text in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else ():
+        try:
+            sample = json.loads(text)
+        except ValueError:  # cut off by a kill
+            continue
+        first = sample["time"] if first is None else first
+        since = sample["time"] - first
+        for key in sorted(sample.keys() - {"time"}):
+            yield Point(f"system/{key}", int(since), sample[key], since)
 
 
 def parameters(settings: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, Path | str]]:
@@ -247,6 +276,12 @@ def _some(updates: list[int]) -> str:
     listed = ", ".join(str(update) for update in updates[:NOTED_UPDATES])
     more = len(updates) - NOTED_UPDATES
     return f"{listed} and {more} more" if more > 0 else listed
+
+
+def _silent_seconds(folder: Path) -> float:
+    """Return the time since the run's process, wherever it is, last renewed its record; clocks may differ a little."""
+    record = folder / "owner.lock"
+    return time.time() - record.stat().st_mtime if record.exists() else math.inf
 
 
 def _last_sign(folder: Path) -> float:

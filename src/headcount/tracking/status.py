@@ -10,29 +10,42 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from headcount.train.owner import STALE_SECONDS
+
 STATUS = {"finished": "FINISHED", "failed": "FAILED", "killed": "KILLED", "interrupted": "KILLED"}
 """`run.json` → MLflow; `running` is looked at more closely."""
 
 SQUEUE_SECONDS = 15.0
 
+LOST_SECONDS = 10 * STALE_SECONDS
+"""A run on another host without a job in a queue is given up after this silence; wrongly, the next sync mends it."""
 
-def status_of(record: Mapping[str, Any]) -> str:
+
+def status_of(record: Mapping[str, Any], silent_seconds: float) -> str:
     """Return MLflow's status of the run that `run.json` describes.
 
-    A run that is still marked `running` is KILLED when its process is gone (same host) or its SLURM job is no longer
-    in the queue (other host); where neither can be known it stays RUNNING.
+    A run that is still marked `running` is KILLED when its process is gone (same host), when its SLURM job no longer
+    runs (other host), or when it was silent for `LOST_SECONDS` (other host, no queue to ask).
+
+    Args:
+        record: content of `run.json`.
+        silent_seconds: time since the last heartbeat of the run's process.
+
     """
     recorded = str(record.get("status", ""))
     if recorded != "running":
         return STATUS.get(recorded, "FAILED")
     if record.get("host") in (socket.gethostname(), socket.getfqdn()):
-        alive = _process_lives(int(record.get("pid") or 0), str(record.get("born") or ""))
+        alive = process_lives(int(record.get("pid") or 0), str(record.get("born") or ""))
+    elif silent_seconds < STALE_SECONDS:
+        alive = True
     else:
-        alive = _slurm_lists(str(record.get("slurm_job") or ""))
+        listed = _slurm_runs(str(record.get("slurm_job") or ""))
+        alive = silent_seconds < LOST_SECONDS if listed is None else listed
     return "RUNNING" if alive else "KILLED"
 
 
-def _process_lives(pid: int, born: str) -> bool:
+def process_lives(pid: int, born: str = "") -> bool:
     """Tell whether a process of this host works; with another `born` it only got an id that had become free."""
     if pid <= 0:
         return False
@@ -50,15 +63,18 @@ def _process_lives(pid: int, born: str) -> bool:
     return state != "Z" and born in ("", started)
 
 
-def _slurm_lists(job: str) -> bool:
-    """Tell whether the queue still has the job; a queue that cannot be asked counts as yes."""
+def _slurm_runs(job: str) -> bool | None:
+    """Tell whether the queue says that the job runs; None where it cannot be asked.
+
+    One that waits in the queue has been requeued, after its process was killed.
+    """
     if not job or shutil.which("squeue") is None:
-        return True
+        return None
     command = ["squeue", "--noheader", "--format=%T", f"--jobs={job}"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=SQUEUE_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):
-        return True
+        return None
     if answer.returncode:
-        return "Invalid job id" not in answer.stderr
-    return answer.stdout.strip() in ("PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "REQUEUED")
+        return False if "Invalid job id" in answer.stderr else None
+    return answer.stdout.strip() in ("RUNNING", "SUSPENDED", "COMPLETING")

@@ -15,11 +15,10 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from headcount.config import Study
 from headcount.errors import UserError
 from headcount.files import atomic_path
-from headcount.tracking.address import SERVERS, artifact_root, explain, resolve, shown, sqlite_path
-from headcount.tracking.describe import study_note
+from headcount.tracking.address import artifact_folder, artifact_root, explain, is_server, resolve, shown, sqlite_path
+from headcount.tracking.describe import read_note
 from headcount.tracking.names import digest
 from headcount.tracking.view import KEY, TAG, view_state
 
@@ -57,10 +56,10 @@ class Store:
     experiment: str
 
 
-def init(uri: str, study: Study) -> str:
+def init(uri: str, study_folder: Path) -> str:
     """Make the store, the study's experiment and its description, all of it once; say in one line where it is.
 
-    Many processes may start at the same time on a store that does not exist.
+    Many processes may start at the same time on a store that does not exist. `study_folder` is `results/<study>`.
 
     Raises:
         UserError: the address is not allowed or the store cannot be used; one line.
@@ -68,9 +67,9 @@ def init(uri: str, study: Study) -> str:
     """
     uri = resolve(uri)
     try:
-        with lock(uri, INIT_LOCK_SECONDS), connect(uri, study.study) as store:
-            _describe(store, study_note(study))
-            return f"{shown(uri)}, experiment {experiment_name(study.study)}"
+        with lock(uri, INIT_LOCK_SECONDS), connect(uri, study_folder) as store:
+            describe(store, study_folder)
+            return f"{shown(uri)}, experiment {experiment_name(study_folder.name)}"
     except StoreError as error:
         raise UserError(str(error)) from None
 
@@ -105,8 +104,8 @@ def lock(uri: str, seconds: float, folder: Path | None = None) -> Iterator[None]
 
 
 @contextlib.contextmanager
-def connect(uri: str, study: str) -> Iterator[Store]:
-    """Open the store and the study's experiment; what is missing is made. The caller holds the lock.
+def connect(uri: str, study_folder: Path) -> Iterator[Store]:
+    """Open the store and the experiment of a study; what is missing is made. The caller holds the lock.
 
     Raises:
         StoreError: whatever goes wrong with the store in the block, as one line.
@@ -119,12 +118,23 @@ def connect(uri: str, study: str) -> Iterator[Store]:
                 _make(database)
                 _check(database)
             client = _client(uri)
-            yield Store(client, _experiment(client, study, database))
+            yield Store(client, _experiment(client, study_folder.name, artifact_folder(uri, study_folder)))
         except (StoreError, UserError):
             raise
         except Exception as error:  # MLflow, SQLAlchemy, requests and the driver each have their own
             logging.getLogger(__name__).debug("the store failed", exc_info=True)
             raise StoreError(explain(uri, error)) from None
+
+
+def describe(store: Store, study_folder: Path) -> None:
+    """Write the experiment's view and its description, unless someone has edited that in the UI."""
+    tags = store.client.get_experiment(store.experiment).tags
+    note, wanted = read_note(study_folder), {TAG: view_state()}
+    if note and (NOTE not in tags or digest(tags[NOTE])[:16] == tags.get(NOTE_OURS)):
+        wanted |= {NOTE: note, NOTE_OURS: digest(note)[:16]}
+    for key, value in wanted.items():
+        if tags.get(key) != value:
+            store.client.set_experiment_tag(store.experiment, key, value)
 
 
 def page(study: str, uri: str, port: int = 5000) -> str:
@@ -149,7 +159,7 @@ def page(study: str, uri: str, port: int = 5000) -> str:
             raise UserError(explain(uri, error)) from None
     if found is None:
         raise UserError(f"study {study!r} is not in {shown(uri)}; run `headcount track` first")
-    server = shown(uri).rstrip("/") if uri.startswith(SERVERS) else f"http://127.0.0.1:{port}"
+    server = shown(uri).rstrip("/") if is_server(uri) else f"http://127.0.0.1:{port}"
     view = f"&viewStateShareKey={KEY}" if TAG in found.tags else ""
     return f"{server}/#/experiments/{found.experiment_id}/runs?workflowType=machine_learning{view}"
 
@@ -162,7 +172,7 @@ def ui_command(uri: str, port: int = 5000) -> list[str]:
 
     """
     uri = resolve(uri)
-    if uri.startswith(SERVERS):
+    if is_server(uri):
         raise UserError(f"{shown(uri)} is a server with a UI of its own; open it in the browser")
     database = sqlite_path(uri)
     artifacts = ["--artifacts-destination", str(artifact_root(database))] if database else []
@@ -172,7 +182,7 @@ def ui_command(uri: str, port: int = 5000) -> list[str]:
         "MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false",
         sys.executable,
         *("-m", "mlflow", "server", "--backend-store-uri", uri, *artifacts),
-        *("--host", "127.0.0.1", "--port", str(port), "--workers", "1"),
+        *("--host", "127.0.0.1", "--port", str(port), "--workers", "1", "--uvicorn-opts", "--log-level warning"),
     ]
 
 
@@ -225,12 +235,11 @@ def _check(database: Path) -> None:
         raise StoreError(f"{database}: a database, but not one of MLflow; change tracking.uri")
 
 
-def _experiment(client: Any, study: str, database: Path | None) -> str:
-    """Get or create the experiment; artifacts of a SQLite store lie beside it, those of a server where it says."""
+def _experiment(client: Any, study: str, location: Path | None) -> str:
+    """Get or create the experiment; a server knows itself where its artifacts lie."""
     from mlflow.exceptions import MlflowException
 
     name = experiment_name(study)
-    location = artifact_root(database) / study if database else None
     found = client.get_experiment_by_name(name)
     if found is None:
         try:
@@ -244,22 +253,11 @@ def _experiment(client: Any, study: str, database: Path | None) -> str:
     if found.lifecycle_stage == "deleted":
         client.restore_experiment(found.experiment_id)
     if location and found.artifact_location.startswith("mlflow-artifacts:"):
-        raise StoreError(f"{database}: study {study!r} was made through a server; set tracking.uri to that server")
+        raise StoreError(f"study {study!r} was made through a server; set tracking.uri to that server")
     stored = Path(urllib.parse.unquote(found.artifact_location.removeprefix("file://")))
     if location and stored.resolve() != location.resolve():
         raise StoreError(
-            f"{database}: made in another place, its artifacts lie under {found.artifact_location}; delete the file "
-            "and run `headcount track`, the run folders have everything"
+            f"the store was made in another place, its artifacts lie under {found.artifact_location}; delete it and "
+            "run `headcount track`, the run folders have everything"
         )
     return str(found.experiment_id)
-
-
-def _describe(store: Store, note: str) -> None:
-    """Write the experiment's view and its description, unless someone has edited that in the UI."""
-    tags = store.client.get_experiment(store.experiment).tags
-    wanted = {TAG: view_state()}
-    if NOTE not in tags or digest(tags[NOTE])[:16] == tags.get(NOTE_OURS):
-        wanted |= {NOTE: note, NOTE_OURS: digest(note)[:16]}
-    for key, value in wanted.items():
-        if tags.get(key) != value:
-            store.client.set_experiment_tag(store.experiment, key, value)

@@ -14,9 +14,10 @@ from headcount.errors import UserError
 from headcount.tracking.address import resolve, shown
 from headcount.tracking.derived import SUMMARY, lottery_payload, summary_payload
 from headcount.tracking.payload import FINAL, PASSING_TAGS, Payload, Point, run_names, run_payload
-from headcount.tracking.store import Store, StoreError, connect, lock
+from headcount.tracking.store import Store, StoreError, connect, describe, lock
 
 LOCK_SECONDS = 60.0
+FEW_RUNS = 8
 METRICS_PER_CALL = 1000
 ENTRIES_PER_CALL = 100
 """MLflow's limits of a batch; parameters and tags share the second."""
@@ -81,7 +82,9 @@ def sync(study_folder: Path, uri: str, runs: Sequence[str] | None) -> Report:
             raise UserError(f"{study_folder}: no such study")
         with lock(address, LOCK_SECONDS, study_folder):
             payloads = list(_payloads(study_folder, runs, report))  # read by one at a time, so that none is outdated
-            with connect(address, study_folder.name) as store:
+            with connect(address, study_folder) as store:
+                if runs is None or SUMMARY in runs:
+                    describe(store, study_folder)
                 _Writer(store, report).write(payloads)
     except (StoreError, UserError) as error:
         report.problems.append(str(error))
@@ -134,17 +137,20 @@ class _Writer:
         self.ids: dict[str, str] = {}  # run name -> MLflow's id, of parents
 
     def write(self, payloads: Sequence[Payload]) -> None:
-        live = self._live()
+        names = [payload.run for payload in payloads]
+        # of a large study, asked for as a whole, even the runs that nobody wants cost time
+        wanted = [f"tags.`{RUN}` = '{name}'" for name in names] if len(names) <= FEW_RUNS else [""]
+        live = {name: runs for condition in wanted for name, runs in self._live(condition).items()}
         for payload in payloads:
             self._write(payload, live.get(payload.run, []))
 
-    def _live(self) -> dict[str, list[Any]]:
-        """Return the live MLflow runs by run name, oldest first."""
+    def _live(self, condition: str) -> dict[str, list[Any]]:
+        """Return the live MLflow runs that fulfil a condition by run name, oldest first."""
         live: dict[str, list[Any]] = {}
         token = None
         while True:
             found = self.client.search_runs(
-                [self.experiment], max_results=500, order_by=["attributes.start_time ASC"], page_token=token
+                [self.experiment], condition, max_results=500, order_by=["attributes.start_time ASC"], page_token=token
             )
             for run in found:
                 name = run.data.tags.get(RUN)
@@ -240,12 +246,12 @@ class _Writer:
 def _contradicts(payload: Payload, logged: Mapping[tuple[str, int], float]) -> bool:
     """Tell whether the store holds another training than the folder: other values, or points that it never made.
 
-    Clock readings of the journal are left out, for a resumed run repeats updates at another speed. Points that the
-    folder does not have yet are fine until the run is finished: a resumed run will come to them.
+    Clock readings and samples of the machine are left out, for a resumed run repeats updates at another speed. Points
+    that the folder does not have yet are fine until the run is finished: a resumed run will come to them.
     """
     ours: dict[tuple[str, int], Point] = {(point.metric, point.step): point for point in payload.points}
     for (metric, step), value in logged.items():
-        if metric.startswith("train/") and "second" in metric:
+        if metric.startswith("system/") or (metric.startswith("train/") and "second" in metric):
             continue
         point = ours.get((metric, step))
         if payload.status == "FINISHED" if point is None else point.value != value:

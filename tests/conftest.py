@@ -1,0 +1,54 @@
+"""One smoke study for all tests of the workflow and of its pages, run through Snakemake in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SMOKE = ROOT / "configs" / "smoke.yaml"
+
+Snakemake = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def run_snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run this project's workflow with `folder` as the working folder."""
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment.pop("OMP_NUM_THREADS", None)
+    return subprocess.run(
+        ["snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder), *arguments],
+        cwd=ROOT,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="session")
+def snakemake() -> Snakemake:
+    return run_snakemake
+
+
+@pytest.fixture(scope="session")
+def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the working folder of a finished smoke study."""
+    folder = tmp_path_factory.mktemp("smoke")
+    done = run_snakemake(folder, "--configfile", str(SMOKE), "--cores", "2")
+    assert done.returncode == 0, done.stdout[-5000:]
+    return folder
+
+
+@pytest.fixture(scope="session")
+def report(smoke: Path) -> Path:
+    """Return the HTML report of the smoke study."""
+    page = smoke / "report.html"
+    done = run_snakemake(smoke, "--configfile", str(SMOKE), "--report", str(page))
+    assert done.returncode == 0, done.stdout[-3000:]
+    return page
