@@ -8,6 +8,7 @@ from torch import Tensor
 
 from headcount.model.attention import Mask, MultiHeadAttention
 from headcount.model.gates import FixedGate
+from headcount.model.normalise.softmax import VECTOR
 from headcount.model.shape import AlphaOptions
 from headcount.registry import load, names
 
@@ -65,6 +66,17 @@ def test_fused_path_equals_explicit_path(causal: bool):
         output.sin().sum().backward()
         results.append([output, *(parameter.grad for parameter in module.parameters())])
     torch.testing.assert_close(results[0], results[1], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("length", [VECTOR - 1, VECTOR, VECTOR + 5])
+def test_masked_softmax_is_softmax_of_the_real_keys(length: int):
+    torch.manual_seed(5)
+    scores, real = torch.randn(2, HEADS, 4, length), torch.rand(2, 1, 4, length) < 0.7
+    real[0, :, 0] = False
+    weights = load("model.normalise", "softmax").Normaliser(HEADS, AlphaOptions())(scores, real)
+    assert (weights[~real.expand_as(weights)] == 0).all()
+    for row, keys, found in zip(scores[1, 0], real[1, 0], weights[1, 0], strict=True):
+        torch.testing.assert_close(found[keys], row[keys].softmax(0), rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("queries", [1, 4])

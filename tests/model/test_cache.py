@@ -58,6 +58,18 @@ def test_hypotheses_that_branch_equal_the_full_forward_pass(build, sentences, ch
                 torch.testing.assert_close(states[:, hypothesis], full, rtol=0, atol=1e-5)
 
 
+def test_one_hypothesis_that_is_left_sees_its_own_past_alone(build, sentences):
+    model, (source, _) = build(), sentences
+    with torch.no_grad():
+        cache = model.start(source)
+        model.step(torch.full((4, 1), 2), cache)
+        cache.select(torch.zeros(4, 2, dtype=torch.int64), None)
+        model.step(torch.tensor([[5, 6]] * 4), cache)
+        cache.select(torch.ones(4, 1, dtype=torch.int64), None)
+        step = model.step(torch.full((4, 1), 7), cache)[:, 0]
+        torch.testing.assert_close(step, model.hidden(source, torch.tensor([[2, 6, 7]] * 4))[:, -1], rtol=0, atol=1e-5)
+
+
 def test_removed_heads_equal_masked_heads_in_decoding(build, sentences):
     model, (source, _) = build(), sentences
     state, config = remove_heads(model.state_dict(), model.config, GAPS)

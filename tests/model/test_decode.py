@@ -110,6 +110,17 @@ def test_beam_search_equals_the_plain_algorithm(trained, normaliser: str, beam: 
     assert len({len(pieces) for pieces in expected}) >= 3
 
 
+@pytest.mark.parametrize("seed", range(1, 13))
+def test_as_many_hypotheses_go_on_where_some_end(build, seed: int):
+    model = build(seed, vocabulary=12, tie_embeddings=False)
+    with torch.no_grad():
+        model.embedding["output"].mul_(2)
+        model.decoder.norm.bias.add_(2 * model.output_weight[EOS])  # EOS is among the best again and again
+    texts = [[4, 5, EOS], [6, EOS], [4, 4, 5, 6, EOS], [5, 5, EOS]]
+    expected = [plain_beam_search(model, text, 3, 3.0, 6) for text in texts]
+    assert run(model, texts, beam=3, length_penalty=3.0, max_length=lambda _: 6) == expected
+
+
 @pytest.mark.parametrize("columns", [1, BLOCK - 1, BLOCK, 3 * BLOCK, 5 * BLOCK + 7])
 @pytest.mark.parametrize("count", [1, 8, 100])
 def test_the_largest_are_those_of_topk(columns: int, count: int):

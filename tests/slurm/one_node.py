@@ -137,6 +137,15 @@ class OneNode:
         """End the controller as a crash would: without a word."""
         _end(self.root / "slurmctld.pid-file", signal.SIGKILL)
 
+    def take_node_down(self) -> None:
+        self.ask("scontrol", "update", f"NodeName={self.host}", "State=DOWN", "Reason=test")
+
+    def bring_node_back(self) -> None:
+        """Resume the node, unless it has come back by itself: slurmd registers with the controller now and then."""
+        resume = ["scontrol", "update", f"NodeName={self.host}", "State=RESUME"]
+        subprocess.run(resume, check=False, capture_output=True)
+        wait_until("a node at work", lambda: "down" not in self.node_state())
+
     def stop(self) -> None:
         """End all jobs and daemons, and take away what was put into folders of the system."""
         if not self._written:  # nothing is ours

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from one_node import wait_until
 
@@ -21,6 +21,8 @@ PROFILES = ("--profile", str(ROOT / "profiles" / "slurm"), "--workflow-profile",
 
 class Workflow:
     """Snakemake at work in a folder, with everything that it says in a file."""
+
+    started: ClassVar[list[Self]] = []
 
     def __init__(
         self, folder: Path, config: str, *arguments: str, override: str = "{}", profiles: Sequence[str] = PROFILES
@@ -36,6 +38,7 @@ class Workflow:
             self.process = subprocess.Popen(
                 [*command, *arguments], cwd=folder, env=environment, stdout=said, stderr=said, stdin=subprocess.DEVNULL
             )
+        self.started.append(self)
 
     def said(self) -> str:
         return self._log.read_text(encoding="utf-8")

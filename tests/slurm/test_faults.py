@@ -67,7 +67,6 @@ def test_a_cancelled_job_is_submitted_again(cluster: OneNode, folder: Path, undi
 
 def test_a_job_out_of_memory_gets_more(cluster: OneNode, folder: Path, undisturbed: Path):
     training = Training(folder, 1)
-    little = ["--set-resources", "train_baseline:mem_mb=attempt**4*250", "--"]
     little = ["--set-resources", "train_baseline:mem_mb=250+(attempt-1)*4000", "--"]
     workflow = Workflow(folder, "faults.yaml", *little, training.target)
     assert workflow.status() == 0, workflow.said()
@@ -81,11 +80,11 @@ def test_a_lost_node_comes_back(cluster: OneNode, folder: Path, undisturbed: Pat
     workflow = Workflow(folder, "faults.yaml", training.target)
     training.hold()
     (job,) = cluster.jobs("train_baseline")
-    cluster.ask("scontrol", "update", f"NodeName={cluster.host}", "State=DOWN", "Reason=test")
+    cluster.take_node_down()
     try:
-        wait_until("the job waits again", lambda: cluster.shown(job)["JobState"] == "PENDING")
+        wait_until("the job was put back", lambda: cluster.shown(job)["Restarts"] == "1")
     finally:
-        cluster.ask("scontrol", "update", f"NodeName={cluster.host}", "State=RESUME")
+        cluster.bring_node_back()
     assert workflow.status() == 0, workflow.said()
     assert_as_undisturbed(training, undisturbed, starts=2)
 
