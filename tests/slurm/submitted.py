@@ -69,6 +69,9 @@ class Training:
     def record(self) -> dict[str, Any]:
         return json.loads((self.folder / "run.json").read_text(encoding="utf-8"))
 
+    def started(self) -> bool:
+        return self.folder.exists()
+
     def hold(self) -> int:
         """Stop the process in the middle of the training, when something is saved, and return its id."""
         wait_until(f"a checkpoint of {self.name}", lambda: list(self.folder.glob("checkpoints/update-*.pt")), 120)

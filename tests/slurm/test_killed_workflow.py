@@ -14,10 +14,12 @@ pytestmark = pytest.mark.slurm
 
 
 def test_the_next_start_names_the_lock_then_the_orphans_then_goes_on(cluster: OneNode, folder: Path, undisturbed: Path):
-    running, waiting = Training(folder, 2), Training(folder, 1)
+    both = [Training(folder, seed) for seed in (1, 2)]
     large = ["--set-resources", "train_baseline:gpu=1", "train_baseline:cpus_per_task=9", "--"]  # one fits on the node
-    targets = [*large, running.target, waiting.target]
+    targets = [*large, *(training.target for training in both)]
     killed = Workflow(folder, "faults.yaml", *targets)
+    wait_until("a training", lambda: any(training.started() for training in both), 120)
+    running, waiting = sorted(both, key=Training.started, reverse=True)
     running.hold()
     killed.kill()
 

@@ -13,6 +13,7 @@ import typer
 from headcount import config
 from headcount.commands import DEFAULT_CONFIG, Configs, Out, StudyFolder, app, log_as, read_study
 from headcount.settings import Roles
+from headcount.train.torchrun import is_rank
 from headcount.vocabulary import TOKENIZER
 
 Settings = Annotated[str, typer.Option(help="complete settings as JSON, handed over by the rule")]
@@ -48,9 +49,7 @@ def train(
     ] = 1,
 ) -> None:
     """Train one run: baseline, entmax, L0 fine-tuning, lottery round, ticket or its re-initialised control."""
-    from headcount.train.distributed import STARTED_BY
-
-    if ranks > 1 and STARTED_BY not in os.environ:
+    if ranks > 1 and not is_rank():
         from headcount.train.launch import launch
 
         arguments = ["train", "--settings", settings, "--code", code, "--data", str(data), "--out", str(out)]
@@ -62,7 +61,7 @@ def train(
 
     complete = json.loads(settings)
     log_as(f"{complete['run']:20} ")  # several runs share the terminal
-    if os.environ.get("RANK", "0") != "0" and STARTED_BY in os.environ:
+    if is_rank() and os.environ["RANK"] != "0":
         logging.getLogger().setLevel(logging.WARNING)  # the first rank speaks for all
     # An environment variable and no option, since another rhythm must never make a training run again.
     rhythm = config.parse({"checkpoints": json.loads(os.environ.get("HEADCOUNT_CHECKPOINTS") or "{}")}).checkpoints

@@ -24,6 +24,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from headcount.errors import InterruptedRun, UserError
+from headcount.train.torchrun import is_rank
 
 if TYPE_CHECKING:
     from headcount.data.batching import Batch
@@ -38,9 +39,6 @@ ANSWER_SECONDS = 300.0
 
 PATIENCE_SECONDS = 30 * 86400.0
 """Longest wait for what rank 0 does alone: it may validate as long as it likes."""
-
-STARTED_BY = "TORCHELASTIC_RUN_ID"
-"""Environment variable that torchrun sets; RANK and WORLD_SIZE alone may be left over from somebody else's job."""
 
 
 class Ranks:
@@ -172,7 +170,7 @@ def joined() -> Iterator[Ranks]:
         UserError: not all of them came.
 
     """
-    if STARTED_BY not in os.environ:
+    if not is_rank():
         yield ALONE
         return
     ranks = Ranks(*(int(os.environ[name]) for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK")))
