@@ -16,10 +16,10 @@ import typer
 from headcount.config import Study
 from headcount.errors import UserError
 from headcount.files import atomic_write
+from headcount.processes import lives
 from headcount.tracking import store
 from headcount.tracking.address import is_server
 from headcount.tracking.follow import follow
-from headcount.tracking.status import process_lives
 from headcount.tracking.sync import sync
 
 
@@ -43,7 +43,7 @@ def keep_current(study: Path, uri: str, every_seconds: int, process: int) -> Non
             study,
             uri,
             every_seconds,
-            lambda: not process or process_lives(process),
+            lambda: not process or lives(process),
             lambda line: typer.echo(line, err=True),
         )
 

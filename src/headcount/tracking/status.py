@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from headcount.processes import lives
 from headcount.train.owner import STALE_SECONDS
 
 STATUS = {"finished": "FINISHED", "failed": "FAILED", "killed": "KILLED", "interrupted": "KILLED"}
@@ -36,31 +35,13 @@ def status_of(record: Mapping[str, Any], silent_seconds: float) -> str:
     if recorded != "running":
         return STATUS.get(recorded, "FAILED")
     if record.get("host") in (socket.gethostname(), socket.getfqdn()):
-        alive = process_lives(int(record.get("pid") or 0), str(record.get("born") or ""))
+        alive = lives(int(record.get("pid") or 0), str(record.get("born") or ""))
     elif silent_seconds < STALE_SECONDS:
         alive = True
     else:
         listed = _slurm_runs(str(record.get("slurm_job") or ""))
         alive = silent_seconds < LOST_SECONDS if listed is None else listed
     return "RUNNING" if alive else "KILLED"
-
-
-def process_lives(pid: int, born: str = "") -> bool:
-    """Tell whether a process of this host works; with another `born` it only got an id that had become free."""
-    if pid <= 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # exists and belongs to someone else
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        state, started = fields[0], fields[19]
-    except (OSError, IndexError):
-        return True  # no Linux: nothing more can be known
-    return state != "Z" and born in ("", started)
 
 
 def _slurm_runs(job: str) -> bool | None:

@@ -16,7 +16,6 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
@@ -24,6 +23,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from headcount.errors import InterruptedRun, UserError
+from headcount.processes import lives
 from headcount.train.torchrun import is_rank
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Ranks:
         deadline = time.monotonic() + 1.0  # a connection breaks a little before its process is gone
         while time.monotonic() < deadline:
             for rank, (where, pid) in enumerate(self._members):
-                if where == host and not _lives(pid):
+                if where == host and not lives(pid):
                     return f"rank {rank} (process {pid} on {host}) has ended, so training cannot go on"
             time.sleep(0.05)
         others = ", ".join(f"{rank} on {where}" for rank, (where, _) in enumerate(self._members) if rank != self.rank)
@@ -189,13 +189,3 @@ def _digest(model: nn.Module) -> str:
         digest.update(f"{name} {tuple(value.shape)} ".encode())
         digest.update(value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
-
-
-def _lives(pid: int) -> bool:
-    """Tell whether a process of this machine still runs; one that nobody has asked for its exit status does not."""
-    try:
-        return (
-            Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0] != "Z"
-        )
-    except OSError:
-        return False

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from headcount.errors import FolderInUseError, UserError
+from headcount.processes import born
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ class Owner:
             "pid": os.getpid(),
             "host": socket.gethostname(),
             "started": time.time(),
-            "born": _born(os.getpid()),
+            "born": born(os.getpid()),
             "machine": _machine(),
             "slurm_job": os.environ.get("SLURM_JOB_ID", ""),
         }
@@ -120,7 +121,7 @@ class Owner:
             return
         age = max(_server_time(self._path.parent) - beat, 0.0)
         if holder.get("machine") == self.record["machine"]:
-            if holder.get("born") == _born(holder.get("pid")):
+            if holder.get("born") == born(holder.get("pid")):
                 raise _in_use(self._path.parent, holder, age)
             return
         if age < STALE_SECONDS:
@@ -163,11 +164,16 @@ def _read(path: Path) -> tuple[dict[str, Any], float]:
             line, changed = handle.readline(), os.fstat(handle.fileno()).st_mtime
     except FileNotFoundError:
         return {}, 0.0
+    return mapping(line), changed
+
+
+def mapping(text: str) -> dict[str, Any]:
+    """Return the JSON object of a record; empty if the text is none, for instance since it was cut off."""
     try:
-        value = json.loads(line)
+        value = json.loads(text)
     except json.JSONDecodeError:
-        return {}, changed
-    return value if isinstance(value, dict) else {}, changed
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _server_time(folder: Path) -> float:
@@ -183,15 +189,6 @@ def _machine() -> str:
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip())
         parts.append(str(Path("/proc/self/ns/pid").readlink()))
     return " ".join(parts)
-
-
-def _born(pid: Any) -> str:
-    """Return when a process began, in the kernel's ticks; with the id it names a process for good. "-": none runs."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return "-"
-    return "-" if fields[0] in "ZX" else fields[19]  # a killed process that its parent has not looked after yet
 
 
 def _in_use(folder: Path, holder: Mapping[str, Any], age: float) -> FolderInUseError:

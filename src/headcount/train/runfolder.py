@@ -17,7 +17,7 @@ import yaml
 from headcount.errors import FolderInUseError, InterruptedRun
 from headcount.files import TEMPORARY, atomic_write
 from headcount.train import provenance
-from headcount.train.owner import Owner
+from headcount.train.owner import Owner, mapping
 from headcount.train.stop import SIGNALS
 
 log = logging.getLogger(__name__)
@@ -122,15 +122,7 @@ class RunFolder:
 
 
 def _previous(path: Path) -> dict[str, Any]:
-    return _mapping(path.read_text(encoding="utf-8")) if path.exists() else {}
-
-
-def _mapping(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except json.JSONDecodeError:
-        return {}
-    return value if isinstance(value, dict) else {}
+    return mapping(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def _status(error: BaseException | None) -> str:
