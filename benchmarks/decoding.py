@@ -8,9 +8,9 @@ Post-norm is the only order that Marian's class in transformers has.
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -18,16 +18,18 @@ import torch
 
 from benchmarks.corpus import prepared
 from benchmarks.environments import WORK
+from benchmarks.peers.searches import timed
 from benchmarks.rounds import Line, Result, Side, alternate
 from headcount.data.encoded import Encoded
+from headcount.data.prepare import Layout
 from headcount.model.decode import translate
 from headcount.model.shape import ModelConfig
 from headcount.model.transformer import Transformer
+from headcount.model.weights import build
 from headcount.vocabulary import BOS, EOS, PAD
 
 ROUNDS = 5
 BATCHES, SENTENCES_PER_BATCH = 3, 64
-BEAM = 4
 
 CONFIG = ModelConfig(
     vocabulary=4000,
@@ -62,7 +64,7 @@ def never_ending(config: ModelConfig, seed: int = 1) -> Transformer:
 
 def batches(corpus: Path, number: int, sentences: int) -> list[tuple[list[list[int]], int]]:
     """Return batches of test sentences, short to long, and the number of steps that each is decoded for."""
-    test = Encoded.load(corpus / "encoded" / "test.npz")
+    test = Encoded.load(Layout(corpus).encoded("test"))
     order = np.lexsort((test.target_lengths, test.source_lengths))
     order = order[len(order) % sentences :].reshape(-1, sentences)  # [batch, sentence]
     chosen = order[np.linspace(0, len(order) - 1, number + 2).astype(int)[1:-1]]  # neither the shortest nor the longest
@@ -101,16 +103,10 @@ def ours(folder: Path) -> Result:
     """Decode the task of a folder; sentences per CPU-second by kind of search, and the pieces."""
     torch.set_num_threads(1)
     task = json.loads((folder / "task.json").read_text(encoding="utf-8"))
-    model = Transformer(ModelConfig.from_dict(task["config"])).eval()
     with np.load(folder / "weights.npz") as weights:
-        model.load_state_dict({name: torch.from_numpy(weights[name]) for name in weights.files})
-    rates, pieces = {}, {}
-    for name, beam in (("beam4", BEAM), ("greedy", 1)):
-        search(model, *task["batches"][0], beam)
-        started = time.process_time()
-        found = [search(model, *batch, beam) for batch in task["batches"]]
-        rates[name] = sum(map(len, found)) / (time.process_time() - started)
-        pieces[name] = [sentence for batch in found for sentence in batch]
+        state = {name: torch.from_numpy(weights[name]) for name in weights.files}
+    model = build(state, ModelConfig.from_dict(task["config"]))
+    rates, pieces = timed(functools.partial(search, model), task["batches"])
     return {"rates": rates, "pieces": pieces}
 
 

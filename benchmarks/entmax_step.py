@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import time
 
 import torch
 
 from benchmarks.rounds import Line, tell_round
+from benchmarks.update import training
 from headcount.data.batching import Batch, make_batch
 from headcount.data.encoded import Encoded
 from headcount.heads import ATTENTION_TYPES
 from headcount.model.shape import ModelConfig
-from headcount.model.transformer import Transformer
-from headcount.train.loss import batch_loss
-from headcount.train.optim import Group, NamedAdam, constant, trainable
 from headcount.vocabulary import EOS
 
 ROUNDS, STEPS = 7, 3
@@ -42,41 +39,22 @@ CONDITIONS = {
 }
 
 
-class Training:
-    """A model in training on one batch."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        torch.manual_seed(1)
-        self.model = Transformer(config).train()
-        groups = [Group(trainable(self.model), functools.partial(constant, rate=1e-4))]
-        self.optimiser = NamedAdam(groups, beta1=0.9, beta2=0.98)
-        self.updates = 0
-
-    def step(self, batch: Batch) -> None:
-        """Make one update, as the training loop does."""
-        self.updates += 1
-        self.optimiser.zero_grad()
-        loss, _ = batch_loss(self.model, batch, smoothing=0.1, device=torch.device("cpu"))
-        torch.autograd.backward(loss / batch.target_tokens)
-        self.optimiser.step(self.updates, clip_norm=1.0, loss=loss.detach())
-
-
 def compare(names: tuple[str, ...]) -> list[Line]:
     """Measure target tokens per CPU-second with both normalisers."""
     torch.set_num_threads(1)
     batch = random_batch()
     sides = {
-        name: Training(ModelConfig.from_dict(CONFIG.to_dict() | {"normalisers": dict.fromkeys(ATTENTION_TYPES, name)}))
+        name: training(ModelConfig.from_dict(CONFIG.to_dict() | {"normalisers": dict.fromkeys(ATTENTION_TYPES, name)}))
         for name in NORMALISERS
     }
     rates: dict[str, list[float]] = {name: [] for name in NORMALISERS}
     for side in sides.values():
-        side.step(batch)
+        side(batch)
     for number in range(ROUNDS):
         for name, side in sides.items():
             started = time.process_time()
             for _ in range(STEPS):
-                side.step(batch)
+                side(batch)
             rates[name].append(STEPS * batch.target_tokens / (time.process_time() - started))
         tell_round(number + 1, ROUNDS)
     return [Line(name, "target tokens per CPU-second", *rates.values(), CONDITIONS) for name in names]

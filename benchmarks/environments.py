@@ -7,21 +7,21 @@ import subprocess
 import sys
 from pathlib import Path
 
+from headcount.jobs import ENVIRONMENT
+
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 WORK = HERE / ".work"
 """Corpora, models, settings and logs; may be deleted at any time."""
 
 THREADS = 1
-ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": str(1 << 32), "MALLOC_TRIM_THRESHOLD_": str(1 << 33)}
-"""glibc keeps freed tensors in the process; the workflow trains with these values too."""
 
 
 def variables() -> dict[str, str]:
-    """Return the environment in which every side of every comparison runs."""
+    """Return the environment of every side of every comparison, with the allocator's settings of a job."""
     own = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "PYTHONPATH")}
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(THREADS))
-    return {**own, **threads, **ALLOCATOR, "PYTHONUNBUFFERED": "1", "TOKENIZERS_PARALLELISM": "false"}
+    return {**own, **threads, **ENVIRONMENT, "PYTHONUNBUFFERED": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
 def python_of(peer: str) -> Path:

@@ -11,9 +11,9 @@ import time
 import torch
 
 from benchmarks.corpus import DESCRIPTION, prepared
-from benchmarks.entmax_step import Training
 from benchmarks.rounds import Line, tell_round
 from benchmarks.training import MODEL, TOKENS_PER_BATCH
+from benchmarks.update import training
 from headcount.data.batching import Batch, TokenBatches
 from headcount.data.encoded import Encoded
 from headcount.data.prepare import Layout
@@ -43,16 +43,16 @@ def compare(names: tuple[str, ...]) -> list[Line]:
     """Measure both rates in turn, in GFLOP per CPU-second."""
     torch.set_num_threads(1)
     batches = TokenBatches(Encoded.load(Layout(prepared()).encoded("train")), tokens_per_batch=TOKENS_PER_BATCH, seed=1)
-    training = Training(CONFIG)
+    step = training(CONFIG)
     for position in range(3):
-        training.step(batches.at(position))
+        step(batches.at(position))
     steps, products, best = [], [], {}
     for number in range(ROUNDS):
         window = [batches.at(number * STEPS + index) for index in range(STEPS)]
         work = 3 * sum(map(forward_gflop, window))
         started = time.process_time()
         for batch in window:
-            training.step(batch)
+            step(batch)
         steps.append(work / (time.process_time() - started))
         rates = {shape: product_rate(*shape) for shape in SHAPES}
         products.append(max(rates.values()))

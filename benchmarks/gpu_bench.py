@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,17 +10,20 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.update import adam_of, make_update
 from headcount.data.batching import TokenBatches
 from headcount.data.encoded import Encoded
+from headcount.heads import ATTENTION_TYPES
 from headcount.model.decode import translate
 from headcount.model.shape import ModelConfig
 from headcount.model.transformer import Transformer
-from headcount.train.device import Hidden, autocast
-from headcount.train.loss import batch_loss
-from headcount.train.optim import Group, NamedAdam, constant, trainable
+from headcount.train.device import Hidden
 from headcount.vocabulary import EOS
 
 CPU = torch.device("cpu")
+
+RATE = 5e-4
+"""Of the optimiser."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Bench:
     def model(self, shape: dict[str, int], *, dropout: float = 0.1, normaliser: str = "softmax") -> Transformer:
         """Build a model from a fixed seed."""
         torch.manual_seed(1)
-        kinds = dict.fromkeys(("encoder", "decoder_self", "decoder_cross"), normaliser)
+        kinds = dict.fromkeys(ATTENTION_TYPES, normaliser)
         fixed: dict[str, Any] = {"norm": "pre", "tie_embeddings": True, "attention_dropout": 0.0, "normalisers": kinds}
         config = ModelConfig(vocabulary=self.size.vocabulary, dropout=dropout, **shape, **fixed)
         return Transformer(config).to(self.device)
@@ -73,18 +75,13 @@ class Bench:
 
     def steps(self, model: Transformer, hidden: Hidden, precision: str, count: int) -> tuple[list[float], float]:
         """Train for some updates; return the loss per token of each, and target tokens per second."""
-        adam = adam_of(model)
+        adam = adam_of(model, RATE)
         losses, tokens = [], 0
         self.wait()
         began = time.perf_counter()
         for update in range(1, count + 1):
             batch = self.batches.at(update)
-            adam.zero_grad()
-            with autocast(self.device, precision):
-                loss, _ = batch_loss(model, batch, smoothing=0.1, device=self.device, hidden=hidden)
-            (loss / batch.target_tokens).backward()
-            adam.step(update, clip_norm=1.0, loss=loss.detach())
-            losses.append(loss.detach() / batch.target_tokens)
+            losses.append(make_update(model, adam, update, batch, precision=precision, hidden=hidden))
             tokens += batch.target_tokens
         self.wait()
         seconds = time.perf_counter() - began
@@ -94,12 +91,6 @@ class Bench:
         """Wait for the device."""
         if self.device.type == "cuda":
             torch.cuda.synchronize()
-
-
-def adam_of(model: Transformer) -> NamedAdam:
-    """Build the optimiser of all parameters."""
-    rate = functools.partial(constant, rate=5e-4)
-    return NamedAdam([Group(trainable(model), rate)], beta1=0.9, beta2=0.98)
 
 
 def translated(model: Transformer, sources: Sequence[Sequence[int]], beam: int, batch: int) -> list[list[int]]:

@@ -11,7 +11,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from benchmarks.gpu_bench import CPU, Bench, adam_of, translated
+from benchmarks.gpu_bench import CPU, RATE, Bench, translated
+from benchmarks.update import adam_of
 from headcount.data.batching import make_batch
 from headcount.errors import InterruptedRun
 from headcount.model.normalise import entmax_alpha
@@ -24,6 +25,7 @@ from headcount.train.hooks import NoHook
 from headcount.train.journal import Journal
 from headcount.train.loop import train
 from headcount.train.loss import batch_loss
+from headcount.vocabulary import PAD
 
 Differences = Iterator[tuple[str, float, float]]
 
@@ -36,7 +38,7 @@ def check_attention(bench: Bench) -> Differences:
         fused = model.hidden(*inputs)
         for attention in model.attentions().values():
             attention.observer = lambda *_: None  # who wants to see the weights gets the plain formula
-        real = (batch.target_output != 0).to(bench.device)
+        real = (batch.target_output != PAD).to(bench.device)
         yield "fused_attention", _largest(fused[real], model.hidden(*inputs)[real]), 1e-4
 
 
@@ -120,7 +122,7 @@ def _train(bench: Bench, model: Transformer, folder: Path, stop: int) -> None:
     train(
         model,
         bench.batches,
-        optimiser=adam_of(model),
+        optimiser=adam_of(model, RATE),
         average=Average(updates=6, points=1, every_updates=1),
         seed=1,
         updates=6,

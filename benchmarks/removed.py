@@ -14,8 +14,8 @@ from benchmarks.decoding import batches, never_ending, search
 from benchmarks.rounds import Line, tell_round
 from headcount.heads import ATTENTION_TYPES, total
 from headcount.model.shape import ModelConfig
-from headcount.model.surgery import remove_heads
 from headcount.model.transformer import Transformer
+from headcount.pruning.gradual import reduced
 
 ROUNDS = 5
 BATCHES, SENTENCES_PER_BATCH = 2, 32
@@ -40,10 +40,7 @@ HEADS_LEFT = {"encoder": (4, 3, 3, 1, 1, 0), "decoder_self": (0, 1, 2, 4, 3, 2),
 def smaller(dense: Transformer) -> Transformer:
     """Remove the heads that `HEADS_LEFT` does not keep."""
     kept = {kind: [list(range(heads)) for heads in HEADS_LEFT[kind]] for kind in ATTENTION_TYPES}
-    state, config = remove_heads(dense.state_dict(), dense.config, kept)
-    model = Transformer(config).eval()
-    model.load_state_dict(state)
-    return model
+    return reduced(dense, kept)
 
 
 def compare(names: tuple[str, ...]) -> list[Line]:

@@ -3,13 +3,16 @@
 import json
 import sys
 import tempfile
-import time
+from pathlib import Path
 
 import ctranslate2
 import numpy as np
 from ctranslate2.converters.utils import fuse_linear
 from ctranslate2.specs import TransformerSpec, common_spec
 from task import marian_names, read
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from searches import timed
 
 
 def specify(config, weights):
@@ -93,12 +96,8 @@ def main(folder):
                 )
                 return [[ids[name] for name in result.hypotheses[0]] for result in results]
 
-            for name, beam in (("beam4", 4), ("greedy", 1)):
-                search(*task["batches"][0], beam)
-                started = time.process_time()
-                found = [search(*batch, beam) for batch in task["batches"]]
-                rates[prefix + name] = sum(map(len, found)) / (time.process_time() - started)
-                pieces[prefix + name] = [sentence for batch in found for sentence in batch]
+            for kept, found in zip((rates, pieces), timed(search, task["batches"]), strict=True):
+                kept |= {prefix + name: value for name, value in found.items()}
     result = {
         "rates": rates,
         "pieces": pieces,

@@ -2,12 +2,15 @@
 
 import json
 import sys
-import time
+from pathlib import Path
 
 import torch
 import transformers
 from marian import build
 from task import marian_names, read
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from searches import timed
 
 
 def main(folder):
@@ -35,13 +38,7 @@ def main(folder):
             )
         return found[:, 1:].tolist()
 
-    rates, pieces = {}, {}
-    for name, beam in (("beam4", 4), ("greedy", 1)):
-        search(*task["batches"][0], beam)
-        started = time.process_time()
-        found = [search(*batch, beam) for batch in task["batches"]]
-        rates[name] = sum(map(len, found)) / (time.process_time() - started)
-        pieces[name] = [sentence for batch in found for sentence in batch]
+    rates, pieces = timed(search, task["batches"])
     result = {
         "rates": rates,
         "pieces": pieces,

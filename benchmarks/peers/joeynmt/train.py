@@ -1,14 +1,12 @@
 """Train with the command line of joeynmt; prints one JSON line at the last update."""
 
-import json
 import sys
 from importlib.metadata import version
 from pathlib import Path
 
-import yaml
-
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from stamps import Stamps
+from toolkit import prepared, read, written
 
 WARM_UP, LAST = 2, 8
 """Updates; its batches are not sorted by length, so that one lasts several times as long as those of others."""
@@ -16,11 +14,7 @@ WARM_UP, LAST = 2, 8
 
 def write_config(folder, task):
     """Write vocabulary and configuration; return the path of the latter."""
-    own = folder / "joeynmt"
-    own.mkdir(exist_ok=True)
-    vocabulary = own / "vocabulary"
-    pieces = (folder / "text" / "pieces").read_text(encoding="utf-8")
-    vocabulary.write_text("<unk>\n<pad>\n<s>\n</s>\n" + pieces, encoding="utf-8")
+    own, vocabulary = prepared(folder, "joeynmt", "<pad>")
     for part in ("train", "dev"):
         for side in ("source", "target"):
             link = own / f"{part}.{side}"
@@ -85,14 +79,12 @@ def write_config(folder, task):
             "decoder": stack,
         },
     }
-    path = own / "config.yaml"
-    path.write_text(yaml.safe_dump(values), encoding="utf-8")
-    return path
+    return written(own, values)
 
 
 def main(folder):
     """Run `joeynmt train`, listening to its reports."""
-    task = json.loads((folder / "task.json").read_text(encoding="utf-8"))
+    task = read(folder)
     config = write_config(folder, task)
     from joeynmt.__main__ import main as command
     from joeynmt.training import TrainManager
