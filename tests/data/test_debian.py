@@ -14,6 +14,7 @@ import pytest
 from headcount.data import debian
 from headcount.data.debian import Deb, apt_download, cached, fetch, reachable, tar_of
 from headcount.errors import UserError
+from needs import needs
 
 NAMES = ["help-en", "help-de"]
 
@@ -123,8 +124,8 @@ def test_a_system_without_the_tools_is_told_so(tmp_path: Path, monkeypatch: pyte
             tar_of(Deb(tmp_path / "x_1_all.deb"))
 
 
-@pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="no dpkg-deb")
 def test_a_damaged_package_is_named(tmp_path: Path) -> None:
+    needs("dpkg-deb")
     (tmp_path / "help-en_1_all.deb").write_bytes(b"half a package")
     with pytest.raises(UserError, match=r"help-en_1_all\.deb: cannot be unpacked: .*delete it and run again"):
         tar_of(Deb(tmp_path / "help-en_1_all.deb"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import shutil
 import subprocess
 import tarfile
 from pathlib import Path
@@ -21,6 +20,7 @@ from headcount.data.prepare import prepare
 from headcount.data.sources import libreoffice
 from headcount.errors import UserError
 from headcount.settings import Data
+from needs import needs
 
 ENGLISH = {
     "shared/b.html": {"hd_id1": ["Paper"], "par_id2": ["Choose a size. Click OK."], "par_id3": ["Untranslated text."]},
@@ -144,9 +144,9 @@ def test_each_language_is_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ]
 
 
-@pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="no dpkg-deb")
 def test_from_packages_to_a_prepared_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Real packages with a few pages, in the cache folder: no network is used."""
+    needs("dpkg-deb")
     nouns = ["page", "table", "chart", "note", "field", "frame"]
     for suffix, folder, frame in (
         ("en-us", "en-US", "Insert a {} here. Delete the {} {}."),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from headcount.data.teacher import Translations, reachable, teach, translate
 from headcount.data.text import Pairs
 from headcount.errors import UserError
 from headcount.settings import Data
+from needs import needs
 
 SOURCES = ["a dog", "a cat", "two cats"]
 DOUBLE = r"""#!/bin/sh
@@ -154,9 +154,9 @@ def test_apertium_has_one_direction(languages: tuple[str, str]) -> None:
         reachable(settings)
 
 
-@pytest.mark.skipif(shutil.which("apertium") is None, reason="apertium-eng-spa is not installed")
 def test_real_sentences_do_not_meet() -> None:
     """Apertium would take `red` and `car` of two lines for one phrase and let them change places."""
+    needs("apertium")
     translations = translate(["This is red", "car is fast", "This is red"], taught_by("apertium"))
     assert all(map(str.strip, translations))
     assert translations[0] == translations[2] != translations[1]
