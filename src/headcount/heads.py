@@ -9,6 +9,9 @@ from headcount.registry import nearest
 
 ATTENTION_TYPES = ("encoder", "decoder_self", "decoder_cross")
 
+BY_ROLE = ("named", "unnamed")
+"""Controls that remove heads by the roles that those of the parent have."""
+
 Heads = dict[str, list[list[int]]]
 """Attention type -> per layer the sorted ids of the kept heads; an id always means the original head."""
 

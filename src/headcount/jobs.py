@@ -1,6 +1,7 @@
 """Every job of a study as the Snakefile will run it: rule, parents, priority; free of torch.
 
-The rules themselves ask here which runs are observed and analysed; `tests/workflow/test_jobs.py` compares the rest.
+The rules themselves ask here which runs are observed and analysed; `tests/workflow/test_jobs_of_the_rules.py` compares
+the rest.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 
 from headcount import plan
 from headcount.config import Study, studies
+from headcount.heads import BY_ROLE
 from headcount.partners import partner
 from headcount.plan import Run
 
@@ -32,9 +34,6 @@ PRIORITY = {
 
 ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": str(1 << 32), "MALLOC_TRIM_THRESHOLD_": str(1 << 33)}
 """Of every job: glibc thresholds that keep freed tensors in the process, 1.4 times the training speed."""
-
-CHOOSE_BY_ROLE = ("named", "unnamed")
-"""Methods that read the roles of their parent's heads."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ def _of_corpora(runs: Mapping[str, Run], corpora: Mapping[str, Study]) -> Iterat
 
 
 def _training(run: Run) -> Job:
-    roles = [f"roles {parent}" for parent in run.parents] if run.method in CHOOSE_BY_ROLE else []
+    roles = [f"roles {parent}" for parent in run.parents] if run.method in BY_ROLE else []
     return Job(run.run, run.stage, run.corpus, run.run, (f"prepare {run.corpus}", *run.parents, *roles), run)
 
 

@@ -16,8 +16,9 @@ try:
     import headcount.config
     import headcount.errors
     import headcount.fingerprint
-    import headcount.orphans
+    import headcount.heads
     import headcount.jobs
+    import headcount.orphans
     import headcount.partners
     import headcount.plan
 except ImportError as error:
@@ -107,9 +108,8 @@ RECORDED = {"offsets", "relations", "rare_frequent_tokens", "interrogatives", "q
 NOT_A_CRITERION = {"parser", "trees", "removal"}
 
 
-# The environment of every job; not part of the shell lines, so that a change repeats nothing. First this very Python;
-# then glibc thresholds that keep freed tensors in the process (1.4x the training speed); then how often
-# runs are saved. Snakemake itself sets OMP_NUM_THREADS to the job's threads.
+# The environment of every job; not part of the shell lines, so that a change repeats nothing: this very Python, the
+# allocator's settings, how often runs are saved. Snakemake itself sets OMP_NUM_THREADS to the job's threads.
 os.environ.update(
     PATH=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()]),
     **headcount.jobs.ENVIRONMENT,
@@ -182,7 +182,7 @@ def training_inputs(wildcards):
             names = ["heads.json"]
         elif parent.has_all_heads:
             names.append("model.safetensors")  # rewind-*.pt, which rounds and tickets start from, are written beside it
-        if run.method in ("named", "unnamed"):
+        if run.method in headcount.heads.BY_ROLE:
             names.append("roles.json")
         files += [f"{RUNS}/{parent.run}/{name}" for name in names]
     return files

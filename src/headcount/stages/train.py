@@ -18,6 +18,7 @@ from headcount.data.batching import TokenBatches
 from headcount.data.encoded import Encoded
 from headcount.data.subword import Subword
 from headcount.data.text import read_lines
+from headcount.heads import BY_ROLE
 from headcount.registry import load
 from headcount.stages.begin.task import ROLES, Beginning, Task, rewind_name
 from headcount.train.averaging import Average
@@ -55,8 +56,6 @@ SENTENCES_PER_BATCH = 100
 
 DATA_FILES = ("subword.model", "encoded/train.npz", "encoded/dev.npz")
 PARENT_FILES = ("model.safetensors", "model.json", "heads.json")
-NEED_ROLES = ("named", "unnamed")
-"""Controls that choose heads by the roles of the parent's."""
 
 
 def train(
@@ -149,7 +148,7 @@ def _identity(settings: dict[str, Any], code: str, data: Path, parents: Sequence
     digest = hashlib.sha256(f"{code}\0{torch.__version__}\0{canonical}\0".encode())
     rewound = settings.get("lottery") or settings.get("ranked") or {}
     parent_files = [*PARENT_FILES, rewind_name(rewound.get("rewind_update", 0))]
-    if settings.get("removal", {}).get("select") in NEED_ROLES:
+    if settings.get("removal", {}).get("select") in BY_ROLE:
         parent_files.append(ROLES)
     inputs = [data / name for name in DATA_FILES] + [parent / name for parent in parents for name in parent_files]
     for path in inputs:
