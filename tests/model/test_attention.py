@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import pytest
 import torch
 from torch import Tensor
 
+from headcount.model import short
 from headcount.model.attention import Mask, MultiHeadAttention
 from headcount.model.gates import FixedGate
 from headcount.model.normalise.softmax import VECTOR
@@ -52,20 +54,64 @@ def test_gates_of_one_are_no_gates(normaliser: str):
     torch.testing.assert_close(module(states, module.project(memory), mask), plain, rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("causal", [False, True])
-def test_fused_path_equals_explicit_path(causal: bool):
-    module = attention()
+def asks_for(monkeypatch: pytest.MonkeyPatch, way: str, module: MultiHeadAttention) -> None:
+    """Leave one of the ways to compute attention."""
+    monkeypatch.setattr(module, "observer", ignore if way == "explicit" else None)
+    monkeypatch.setattr(short, "KEYS", range(100) if way == "short" else range(0))
+
+
+@pytest.mark.parametrize("masked", ["not", "keys", "a sentence", "causal"])
+@pytest.mark.parametrize("normaliser", NORMALISERS)
+def test_all_ways_are_equal_and_so_are_their_gradients(monkeypatch: pytest.MonkeyPatch, normaliser: str, masked: str):
+    module = attention(normaliser).double()
     states, memory, mask = inputs()
-    if causal:
+    states, memory = states.double().requires_grad_(), memory.double().requires_grad_()
+    if masked == "causal":
         memory, mask = states, Mask.earlier_keys(torch.ones(2, 5, dtype=torch.bool))
+    elif masked == "keys":
+        mask = Mask.real_keys(mask.queries, torch.tensor([[True] * 4 + [False] * 2, [True] * 6]))
+    elif masked == "not":
+        mask = Mask.real_keys(mask.queries, torch.ones(2, 6, dtype=torch.bool))
+    wanted = [states, memory, *module.parameters()]
     results = []
-    for observer in (None, ignore):
-        module.observer = observer
-        module.zero_grad()
+    for way in ("explicit", "short", "fused"):
+        asks_for(monkeypatch, way, module)
         output = module(states, module.project(memory), mask)
-        output.sin().sum().backward()
-        results.append([output, *(parameter.grad for parameter in module.parameters())])
-    torch.testing.assert_close(results[0], results[1], rtol=1e-5, atol=1e-6)
+        results.append([output, *torch.autograd.grad(output.sin().sum(), wanted)])
+    torch.testing.assert_close(results[1], results[0], rtol=1e-6, atol=1e-9)
+    torch.testing.assert_close(results[2], results[0], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("normaliser", [name for name in NORMALISERS if name != "entmax_bisect"])
+def test_gradients_of_the_short_way_are_those_of_differences(normaliser: str):
+    module = attention(normaliser).double()
+    parts = [torch.randn(2, HEADS, length, CHANNELS).double().requires_grad_() for length in (3, 4, 4)]
+    allowed = torch.rand(2, 1, 3, 4) < 0.8
+    allowed[0, :, 1] = False
+    alphas = tuple(module.normaliser.parameters())
+
+    def mixed(queries: Tensor, keys: Tensor, values: Tensor, *_: Tensor) -> Tensor:
+        return short.attend(queries, keys, values, allowed, module.normaliser.mapping())
+
+    assert torch.autograd.gradcheck(mixed, (*parts, *alphas))
+    (slope,) = torch.autograd.grad(mixed(*parts).square().sum(), parts[0], create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        slope.sum().backward()
+
+
+def test_the_short_way_is_taken_where_it_suits(monkeypatch: pytest.MonkeyPatch):
+    taken = []
+    attend = short.attend
+    monkeypatch.setattr(short, "attend", lambda *given: taken.append(1) or attend(*given))
+    module = attention(dropout=0.1)
+    states, memory, mask = inputs()
+    expected = 0
+    for training, observer, gradient in itertools.product((True, False), (None, ignore), (True, False)):
+        module.train(training).observer = observer
+        with torch.set_grad_enabled(gradient):
+            module(states, module.project(memory), mask)
+        expected += not training and observer is None and gradient  # dropout on weights needs the weights
+        assert len(taken) == expected
 
 
 @pytest.mark.parametrize("length", [VECTOR - 1, VECTOR, VECTOR + 5])

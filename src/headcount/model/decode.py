@@ -11,9 +11,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 import torch
-import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
+from headcount.model.products import product
 from headcount.model.transformer import Transformer
 from headcount.vocabulary import BOS, EOS, PAD
 
@@ -107,8 +107,10 @@ def _search(
         length = pieces.shape[2]  # of a hypothesis that ends now, EOS included
         last = limits < length  # [sentence], every hypothesis must end now
         hidden = model.step(pieces[:, :, -1], cache)  # [sentence, hypothesis, width]
-        logits = F.linear(hidden, output_weight).float()  # [sentence, hypothesis, vocabulary]
-        candidates, parents, tokens = _continuations(logits, scores, last, beam)  # [sentence, candidate]
+        logits = product(hidden.flatten(0, 1), output_weight).float()  # [sentence * hypothesis, vocabulary]
+        candidates, parents, tokens = _continuations(
+            logits.view(*hidden.shape[:2], -1), scores, last, beam
+        )  # [sentence, candidate]
 
         # Hypotheses that end.
         ends = (tokens == EOS) & (torch.arange(tokens.shape[1], device=tokens.device) < beam)

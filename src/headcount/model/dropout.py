@@ -1,13 +1,15 @@
 """Dropout that costs a CPU little: sixteen random bits decide on each unit, in float arithmetic.
 
-PyTorch's CPU dropout spends 6 ns a unit on its Bernoulli numbers, a tenth of a training step; this spends 1 ns. On
-other devices PyTorch's fused kernels are used.
+PyTorch's CPU dropout spends 6 ns a unit on its Bernoulli numbers, a tenth of a training step; this spends 1 ns. NumPy's
+fastest generator gives the bits, from seeds that PyTorch draws, in half the time of PyTorch's own. On other devices
+PyTorch's fused kernels are used.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
@@ -17,8 +19,8 @@ from torch.autograd.function import once_differentiable
 
 def noise(like: Tensor, probability: float) -> Tensor:
     """Draw the factors of dropout: 0 with `probability` (to the nearest of 65,536), else 1 / (1 - probability)."""
-    words = -(-like.numel() // 4)
-    bits = torch.empty(words, dtype=torch.int64).random_(-(2**63), None).view(torch.int16)[: like.numel()]
+    generator = np.random.SFC64(int(torch.randint(2**63 - 1, ())))
+    bits = torch.from_numpy(generator.random_raw(-(-like.numel() // 4)).view(np.int16))[: like.numel()]
     first_kept = round(probability * 65536) - 32768
     # int16 -> float, then 0 or 1 by clamping: several times faster than a comparison, which makes a boolean tensor
     kept = bits.view(like.shape).to(like.dtype).sub_(first_kept - 1).clamp_(0, 1)

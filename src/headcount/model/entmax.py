@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -25,6 +25,17 @@ DELTA_LOW = 1e-7
 
 BLOCK = 262_144
 """Scores of a block: five float32 buffers of this size fit a core's share of cache."""
+
+Solver = Callable[[Tensor, int, Tensor], Slopes]
+"""A mapping without an α to choose, as `solve15`."""
+
+
+class Mapping(NamedTuple):
+    """How scores become weights: α-entmax with `alpha`, [head], or what `fixed` does."""
+
+    alpha: Tensor | None
+    fixed: Solver | None
+
 
 SHORT = 28
 """Rows of fewer keys are summed faster along the first dimension, where rows lie side by side."""
@@ -81,22 +92,17 @@ class _Sparse(Function):
     """α-entmax by head, or where `fixed` is given that mapping."""
 
     @staticmethod
-    def forward(
-        ctx: Any, scores: Tensor, mask: Tensor | None, alpha: Tensor | None, fixed: Callable[..., Slopes] | None
-    ) -> Tensor:
+    def forward(ctx: Any, scores: Tensor, mask: Tensor | None, alpha: Tensor | None, fixed: Solver | None) -> Tensor:
         ctx.keys = keys = _keys(scores)
         weights = _empty(scores, keys)
-        delta = None if alpha is None else (alpha - 1).to(weights.dtype).clamp_min(DELTA_LOW)  # [head]
+        delta = None if alpha is None else above_softmax(alpha, weights.dtype)  # [head]
         saved: list[Tensor | None] = [delta]
         ctx.blocks = _blocks(scores, by_head=alpha is not None)
         for block in ctx.blocks:
             x = _shifted(scores[block], None if mask is None else mask.expand_as(scores)[block], keys)
             out = weights[block].movedim(-1, keys)
-            if fixed is not None:
-                saved += fixed(x, keys, out)
-            elif delta is not None:
-                of_row = _for_rows(delta[block[1]], x.narrow(keys, 0, 1), keys)
-                saved += solve(x, of_row, keys, out, of_alpha=ctx.needs_input_grad[2])
+            of_head = None if delta is None else delta[block[1]]
+            saved += solve_block(x, keys, out, of_head, fixed, of_alpha=ctx.needs_input_grad[2])
         ctx.save_for_backward(*saved)
         return weights
 
@@ -108,16 +114,38 @@ class _Sparse(Function):
         of_scores = _empty(gradient, keys)
         of_alpha = delta.new_zeros(delta.shape) if ctx.needs_input_grad[2] else None  # [head]
         for index, block in enumerate(ctx.blocks):
-            s, total, c = saved[3 * index : 3 * index + 3]
-            g = _arranged(gradient[block], keys)
-            mean = (g * s).sum(keys, keepdim=True).div_(total.clamp_min(TINY))  # of g under s
-            change = torch.mul(g - mean, s, out=of_scores[block].movedim(-1, keys))
+            slopes = Slopes(*saved[3 * index : 3 * index + 3])
+            change = of_block(_arranged(gradient[block], keys), slopes, keys, of_scores[block].movedim(-1, keys))
             if of_alpha is not None:
-                # sum_i g_i dp_i/dα = -sum_i (g_i - mean) s_i c_i
-                of_alpha[block[1]] -= (change * c).movedim(keys, -1).sum((0, 2, 3))
-        if of_alpha is not None:
-            of_alpha /= delta.square()
+                of_alpha[block[1]] += of_each_alpha(change, slopes, keys, delta[block[1]])
         return of_scores, None, of_alpha, None
+
+
+def above_softmax(alpha: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return δ = α - 1, [head], as `solve_block` takes it."""
+    return (alpha - 1).to(dtype).clamp_min(DELTA_LOW)
+
+
+def solve_block(
+    x: Tensor, keys: int, weights: Tensor, delta: Tensor | None, fixed: Solver | None, *, of_alpha: bool
+) -> Slopes:
+    """Write the weights of scores `x`, whose dimension `keys` is that of keys, by `fixed` or with δ of each head."""
+    if fixed is not None:
+        return fixed(x, keys, weights)
+    assert delta is not None
+    return solve(x, _for_rows(delta, x.narrow(keys, 0, 1), keys), keys, weights, of_alpha=of_alpha)
+
+
+def of_block(gradient: Tensor, slopes: Slopes, keys: int, out: Tensor) -> Tensor:
+    """Write the gradient of the scores to `out`, given that of the weights."""
+    mean = (gradient * slopes.s).sum(keys, keepdim=True).div_(slopes.total.clamp_min(TINY))  # under s
+    return torch.mul(gradient - mean, slopes.s, out=out)
+
+
+def of_each_alpha(change: Tensor, slopes: Slopes, keys: int, delta: Tensor) -> Tensor:
+    """Return the gradient of α, [head]: sum_i g_i dp_i/dα = -sum_i (g_i - mean) s_i c_i, with the scores' `change`."""
+    assert slopes.c is not None
+    return (change * slopes.c).movedim(keys, -1).sum((0, 2, 3)).div_(-delta.square())
 
 
 def _blocks(scores: Tensor, *, by_head: bool) -> list[tuple[slice, slice]]:

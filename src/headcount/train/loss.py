@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.autograd.function import once_differentiable
 
+from headcount.model.products import product
 from headcount.train.device import ALIGNED, Hidden
 from headcount.vocabulary import PAD
 
@@ -46,7 +47,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         for begin in range(0, len(hidden), rows):
             chunk = hidden[begin : begin + rows]  # [token, width]
             gold = targets[begin : begin + rows, None]  # [token, 1]
-            logits = (chunk @ weight.T).to(precision)  # [token, piece]
+            logits = product(chunk, weight).to(precision)  # [token, piece]
             p = logits.softmax(1)  # [token, piece]
             # log sum exp: PyTorch's own function would go through all logits once more than these two maxima
             log_total = logits.amax(1, keepdim=True) - p.amax(1, keepdim=True).log()  # [token, 1]
@@ -58,7 +59,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
             p.scatter_add_(1, gold, p.new_full(gold.shape, smoothing - 1))
             slope = p.to(chunk.dtype)  # d loss / d logits + e/V, [token, piece]
             if of_hidden is not None:
-                of_hidden[begin : begin + rows] = (slope @ weight).sub_(of_even)
+                of_hidden[begin : begin + rows] = product(slope, weight.T).sub_(of_even)
             if of_weight is not None:
                 of_weight += slope.T @ chunk
         if of_weight is not None:

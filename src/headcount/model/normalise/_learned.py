@@ -7,7 +7,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from headcount.model.entmax import entmax
+from headcount.model.entmax import Mapping, entmax
 from headcount.model.shape import AlphaOptions
 
 
@@ -42,3 +42,7 @@ class LearnedAlpha(nn.Module):
     def forward(self, scores: Tensor, mask: Tensor | None) -> Tensor:
         """Normalise over keys."""
         return entmax(scores, self.alpha, mask)
+
+    def mapping(self) -> Mapping | None:
+        """Return what `forward` does, for attention that takes scores and weights together."""
+        return Mapping(self.alpha, None)

@@ -25,3 +25,6 @@ class Normaliser(LearnedAlpha):
     def forward(self, scores: Tensor, mask: Tensor | None) -> Tensor:
         """Normalise over keys."""
         return bisected(scores, self.alpha, mask)
+
+    def mapping(self) -> None:
+        """Only `forward` does this."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from headcount.model.entmax import ALPHA_HIGH, entmax
+from headcount.model.entmax import ALPHA_HIGH, Mapping, entmax
 from headcount.model.normalise._package import bisected
 from headcount.model.shape import AlphaOptions
 
@@ -26,3 +26,7 @@ class Normaliser(nn.Module):
             return entmax(scores, self.alpha, mask)
         weights = bisected(scores.double(), self.alpha, mask)
         return weights.to(torch.promote_types(scores.dtype, torch.float32))
+
+    def mapping(self) -> Mapping | None:
+        """Return what `forward` does, for attention that takes scores and weights together; None beyond sparsemax."""
+        return None if self.beyond else Mapping(self.alpha, None)

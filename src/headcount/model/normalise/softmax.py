@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from headcount.model.entmax import softmax
+from headcount.model.entmax import Mapping, softmax
 from headcount.model.normalise._exact import ExactAlpha
-from headcount.model.thresholds import eager_on_cpu
+from headcount.model.thresholds import eager_on_cpu, solve_softmax
 
 VECTOR = 16
 """Numbers that a CPU treats at once: PyTorch's softmax of a shorter row goes number by number, several times slower."""
@@ -17,6 +17,7 @@ class Normaliser(ExactAlpha):
     """Map scores to weights by softmax, in float32 at least."""
 
     ALPHA = 1.0
+    MAPPING = Mapping(None, solve_softmax)
 
     def forward(self, scores: Tensor, mask: Tensor | None) -> Tensor:
         """Normalise over keys.
