@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-import torch.nn.functional as F  # noqa: N812
 from torch import Tensor
 
 from headcount.model.attention import KeysValues, Mask
@@ -31,7 +30,7 @@ class Past:
         stored = self.stored or KeysValues(*(part[:, :, :0] for part in newest))
         if self.slots > stored.keys.shape[2]:
             room = max(LEAST_ROOM, self.slots // 4)
-            stored = KeysValues(*(F.pad(part, (0, 0, 0, self.slots + room - part.shape[2])) for part in stored))
+            stored = KeysValues(*(_longer(part, first, self.slots + room) for part in stored))
         for part, new in zip(stored, newest, strict=True):
             part[:, :, first : self.slots] = new
         self.stored = stored
@@ -41,6 +40,14 @@ class Past:
         """Go on with these sentences, [new sentence] -> old index."""
         if self.stored is not None:
             self.stored = KeysValues(*(part.index_select(0, sentences) for part in self.stored))
+
+
+def _longer(part: Tensor, used: int, slots: int) -> Tensor:
+    """Return room for so many slots with a copy of those in use; the others hold anything."""
+    sentences, heads, _, channels = part.shape
+    longer = part.new_empty(sentences, heads, slots, channels)
+    longer[:, :, :used] = part[:, :, :used]
+    return longer
 
 
 class Cache:

@@ -137,9 +137,9 @@ def solve_block(
 
 
 def of_block(gradient: Tensor, slopes: Slopes, keys: int, out: Tensor) -> Tensor:
-    """Write the gradient of the scores to `out`, given that of the weights."""
-    mean = (gradient * slopes.s).sum(keys, keepdim=True).div_(slopes.total.clamp_min(TINY))  # under s
-    return torch.mul(gradient - mean, slopes.s, out=out)
+    """Write the gradient of the scores to `out`, which may not be that of the weights, the given one."""
+    mean = torch.mul(gradient, slopes.s, out=out).sum(keys, keepdim=True).div_(slopes.total.clamp_min(TINY))  # under s
+    return torch.sub(gradient, mean, out=out).mul_(slopes.s)
 
 
 def of_each_alpha(change: Tensor, slopes: Slopes, keys: int, delta: Tensor) -> Tensor:

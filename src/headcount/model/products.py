@@ -6,6 +6,7 @@ weights stays with MKL, as oneDNN would copy what it reads by columns.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -35,33 +36,32 @@ def product(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return rows @ weight.T + bias, [row, output]; there is no gradient."""
     if not suits(rows, weight):
         return F.linear(rows, weight, bias)
-    result: Tensor = torch.ops.mkldnn._linear_pointwise(rows, weight, bias, "none", [], "")
+    result: Tensor = torch.ops.mkldnn._linear_pointwise.default(rows, weight, bias, "none", [], "")
     return result
 
 
 def linear(states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """Return `F.linear`, with its gradients; states are [batch, position, input]."""
-    if not suits(states.flatten(0, -2), weight):
+    rows = states.flatten(0, -2)  # [row, input]
+    if not suits(rows, weight):
         return F.linear(states, weight, bias)
-    result: Tensor = _Linear.apply(states, weight, bias)  # type: ignore[no-untyped-call]
-    return result
+    multiply: Callable[..., Tensor] = _Linear.apply if torch.is_grad_enabled() else product
+    return multiply(rows, weight, bias).view(*states.shape[:-1], -1)
 
 
 class _Linear(Function):
     @staticmethod
-    def forward(ctx: Any, states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        rows = states.flatten(0, -2)  # [row, input]
+    def forward(ctx: Any, rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         ctx.save_for_backward(rows, weight)
-        return product(rows, weight, bias).view(*states.shape[:-1], -1)
+        return product(rows, weight, bias)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
         rows, weight = ctx.saved_tensors
-        g = gradient.flatten(0, -2)  # [row, output]
-        of_states, of_weight, of_bias = ctx.needs_input_grad
+        of_rows, of_weight, of_bias = ctx.needs_input_grad
         return (
-            product(g, weight.T).view(*gradient.shape[:-1], -1) if of_states else None,
+            product(g, weight.T) if of_rows else None,
             g.T @ rows if of_weight else None,
             g.sum(0) if of_bias else None,
         )

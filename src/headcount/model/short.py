@@ -74,8 +74,8 @@ class _Attention(Function):
         batch, heads, _, channels = gradient.shape
         g = gradient.reshape(batch * heads, -1, channels)
         of_values = torch.bmm(weights.flatten(1, 2).transpose(0, 1), g)
-        change = _keys_first(torch.bmm(v, g.mT)).view_as(weights)
-        change = of_block(change, slopes, 0, change)
+        of_weights = _keys_first(torch.bmm(v, g.mT)).view_as(weights)
+        change = of_block(of_weights, slopes, 0, torch.empty_like(weights))
         of_alpha = of_each_alpha(change, slopes, 0, delta) if ctx.needs_input_grad[4] else None
         change = change.flatten(1, 2)  # [key, batch * head, query]
         of_queries = torch.bmm(change.permute(1, 2, 0), k).mul_(channels**-0.5)

@@ -54,17 +54,25 @@ def solve_softmax(x: Tensor, keys: int, weights: Tensor) -> Slopes:
 
 def solve15(x: Tensor, keys: int, weights: Tensor) -> Slopes:
     """1.5-entmax: p is a quarter of the square of s = [x - τ]_+, F^δ half its l2 norm; nothing but arithmetic."""
-    s = x.add_(2).clamp_min_(0)
-    arrived = 2 * (1 + math.sqrt(torch.finfo(x.dtype).eps))
+    s = x.add_(2).relu_()
+    arrived = 2 * (1 + 2 * math.sqrt(torch.finfo(x.dtype).eps))
     for _ in range(_steps(x, keys)):
-        norm = torch.mul(s, s, out=weights).sum(keys, keepdim=True).sqrt_()  # [..., 1]
+        norm = _norm(s, keys, weights)  # [..., 1]
         change = norm * (norm - 2) / s.sum(keys, keepdim=True).clamp_min_(TINY)
-        s.sub_(change.clamp_min_(0)).clamp_min_(0)  # never down by rounding: a key that is out stays out
-        if eager_on_cpu(x) and norm.max().item() <= arrived:  # the error of a step is quadratic in it
+        s.sub_(change.clamp_min_(0)).relu_()  # never down by rounding: a key that is out stays out
+        if eager_on_cpu(x) and norm.max().item() <= arrived:  # a step squares the error, and a scale follows
             break
-    s /= torch.mul(s, s, out=weights).sum(keys, keepdim=True).sqrt_().clamp_min_(TINY)
+    s /= _norm(s, keys, weights).clamp_min_(TINY)
     torch.mul(s, s, out=weights)
     return Slopes(s, s.sum(keys, keepdim=True))
+
+
+def _norm(s: Tensor, keys: int, space: Tensor) -> Tensor:
+    """Return the l2 norm over keys; PyTorch's own is fast along the last dimension only. `space` is written over."""
+    if keys == -1:
+        norm: Tensor = torch.linalg.vector_norm(s, dim=keys, keepdim=True)
+        return norm
+    return torch.mul(s, s, out=space).sum(keys, keepdim=True).sqrt_()
 
 
 def solve_sparsemax(x: Tensor, keys: int, weights: Tensor) -> Slopes:
