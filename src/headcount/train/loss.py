@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 CHUNK_ROWS = {"cpu": 1024, "cuda": 8192}
 """Target tokens whose logits are held at once: one matrix product keeps a core or a GPU busy at these sizes."""
 
+LEAST = 1e-38
+"""A less probable gold piece counts as one of this probability, 87 nats, in the loss; its gradient is exact."""
+
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
     @staticmethod
@@ -48,10 +51,12 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
             chunk = hidden[begin : begin + rows]  # [token, width]
             gold = targets[begin : begin + rows, None]  # [token, 1]
             logits = product(chunk, weight).to(precision)  # [token, piece]
-            p = logits.softmax(1)  # [token, piece]
-            # log sum exp: PyTorch's own function would go through all logits once more than these two maxima
-            log_total = logits.amax(1, keepdim=True) - p.amax(1, keepdim=True).log()  # [token, 1]
-            nll = (log_total - logits.gather(1, gold)).sum()
+            of_gold = logits.gather(1, gold)  # [token, 1]
+            p = torch.softmax(logits, 1, out=logits)  # [token, piece], where the logits were
+            # log p at one piece gives log sum exp of the logits, and no further pass over all of them is needed
+            nll_of_token = -p.gather(1, gold).clamp_min(LEAST).log()  # [token, 1]
+            log_total = of_gold + nll_of_token  # [token, 1]
+            nll = nll_of_token.sum()
             nll_sum += nll
             loss_sum += (1 - smoothing) * nll + smoothing * log_total.sum() - (chunk @ of_even).sum()
             if of_hidden is None and of_weight is None:
