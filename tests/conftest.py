@@ -13,7 +13,24 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SMOKE = ROOT / "configs" / "smoke.yaml"
 
+SLOW = ("cluster", "smoke")
+"""Fixtures that take minutes to make: all tests with one of them run in the same process, and first."""
+
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Share the tests out among the processes of pytest-xdist by file, as fixtures of a file are made once."""
+    if not hasattr(config, "workerinput"):
+        return
+    groups = {item: next((name for name in SLOW if name in _fixtures(item)), str(item.path)) for item in items}
+    for item, group in groups.items():
+        item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=lambda item: SLOW.index(groups[item]) if groups[item] in SLOW else len(SLOW))
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    return getattr(item, "fixturenames", [])
 
 
 def run_snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

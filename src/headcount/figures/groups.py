@@ -48,8 +48,6 @@ TEXTS = (
 def read(tables: Path, name: str) -> pd.DataFrame:
     """Read the table `name`.csv of the folder `tables`; an empty text stays empty.
 
-    A table from before studies had several corpora gets an empty corpus, so that older results can be drawn.
-
     Raises:
         UserError: there is no such table.
 
@@ -63,8 +61,6 @@ def read(tables: Path, name: str) -> pd.DataFrame:
         raise UserError(f"{path}: no such table; run `headcount analyse` first") from None
     texts = [column for column in TEXTS if column in table]
     table[texts] = table[texts].fillna("")
-    if "run" in table and "corpus" not in table:
-        table.insert(1, "corpus", "")
     return table
 
 
