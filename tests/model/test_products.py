@@ -59,3 +59,9 @@ def test_a_second_derivative_is_refused():
     (slope,) = torch.autograd.grad(output.square().sum(), states, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         slope.sum().backward()
+
+
+def test_the_gradients_are_those_of_differences():
+    torch.manual_seed(1)
+    parts = [torch.randn(size).double().requires_grad_() for size in ((6, 4), (3, 4), (3,))]
+    assert torch.autograd.gradcheck(products._Linear.apply, parts)

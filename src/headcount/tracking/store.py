@@ -223,13 +223,11 @@ def _make(database: Path) -> None:
 
 
 def _check(database: Path) -> None:
-    """Find out at once whether the file is MLflow's and can be written; MLflow itself would try for minutes."""
+    """Find out at once whether the file is MLflow's and free to write; MLflow itself would try for minutes."""
     address = f"file:{urllib.parse.quote(str(database.absolute()))}?mode=rw"
     with contextlib.closing(sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        connection.execute(f"PRAGMA user_version = {version}")  # BEGIN alone succeeds on a read-only file
         connection.rollback()
     if "alembic_version" not in tables:
         raise StoreError(f"{database}: a database, but not one of MLflow; change tracking.uri")
