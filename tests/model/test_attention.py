@@ -99,6 +99,15 @@ def test_gradients_of_the_short_way_are_those_of_differences(normaliser: str):
         slope.sum().backward()
 
 
+def test_half_precision_is_not_for_the_short_way(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delattr(short, "attend")
+    states, memory, mask = inputs()
+    module = attention("entmax_alpha").bfloat16()
+    module(states.bfloat16(), module.project(memory.bfloat16()), mask).sum().backward()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        attention()(states, attention().project(memory), mask).sum().backward()
+
+
 def test_the_short_way_is_taken_where_it_suits(monkeypatch: pytest.MonkeyPatch):
     taken = []
     attend = short.attend

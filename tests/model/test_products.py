@@ -34,6 +34,8 @@ def test_onednn_multiplies_large_float32_matrices_only(monkeypatch: pytest.Monke
     assert not products.suits(torch.randn(4, 4), weight)
     assert not products.suits(torch.randn(5, 4).double(), weight.double())
     assert not products.suits(torch.randn(5, 0), torch.randn(5, 0))  # a layer without heads
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert not products.suits(torch.randn(5, 4), weight)
     monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)
     assert not products.suits(torch.randn(5, 4), weight)
 

@@ -29,6 +29,7 @@ def suits(rows: Tensor, weight: Tensor) -> bool:
         and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
         and bool(torch.backends.mkldnn.enabled)
         and rows.dtype == weight.dtype == torch.float32
+        and not torch.is_autocast_enabled("cpu")
     )
 
 

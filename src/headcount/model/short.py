@@ -24,7 +24,8 @@ KEYS = range(1, 32)
 
 def suits(queries: Tensor, keys: Tensor) -> bool:
     """Whether this is the faster way for queries and keys [batch, head, position, channel]."""
-    return eager_on_cpu(queries) and torch.is_grad_enabled() and keys.shape[2] in KEYS
+    exact = queries.dtype in (torch.float32, torch.float64)  # weights of half precision would be none
+    return eager_on_cpu(queries) and exact and torch.is_grad_enabled() and keys.shape[2] in KEYS
 
 
 def attend(queries: Tensor, keys: Tensor, values: Tensor, allowed: Tensor | None, mapping: Mapping) -> Tensor:
