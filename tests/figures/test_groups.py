@@ -71,6 +71,9 @@ def test_corpora_and_what_was_pruned_are_kept_apart() -> None:
         ]
     )
     assert (corpora(runs), main_corpus(runs)) == (["en-de", "a"], "en-de")
+    teacher = runs[(runs["corpus"] == "a") | (runs["method"] == "baseline")]
+    assert main_corpus(teacher) == "a"  # where heads were removed
+    assert main_corpus(runs[runs["method"] == "baseline"]) == "en-de"
     found = groups(runs)
     assert [(group.corpus, group.method, group.normaliser) for group in found] == [
         ("en-de", "baseline", "softmax"),
@@ -123,7 +126,6 @@ def test_texts_that_look_like_numbers_or_gaps_stay_texts(tmp_path: Path) -> None
     table = read(tmp_path, "maps")
     assert table["role"].tolist() == ["-1", "+1"]
     assert table["query_token"].tolist() == ["null", "NA"]
-    assert table["corpus"].tolist() == ["", ""]
     write(tmp_path, runs=pd.DataFrame({"run": ["a", "b"], "partner": ["1e3", ""], "timed_run": ["", ""]}))
     assert read(tmp_path, "runs")[["partner", "timed_run"]].to_numpy().tolist() == [["1e3", ""], ["", ""]]
 

@@ -33,6 +33,9 @@ mixture of normalisers."""
 ORDER = (*DENSE, *PRUNED, "lookup")
 """Order of the methods in tables and legends; others follow the dense models by name."""
 
+WHOLE = ("baseline", "smaller", "lookup")
+"""Methods that neither remove heads nor make them sparse."""
+
 SOFTMAX = "softmax"
 
 KEYS = ("corpus", "method", "variant", "parent_normaliser", "scope", "setting")
@@ -65,13 +68,14 @@ def read(tables: Path, name: str) -> pd.DataFrame:
 
 
 def corpora(runs: pd.DataFrame) -> list[str]:
-    """Return the corpora of a study, the main one first."""
+    """Return the corpora of a study, in its order."""
     return [str(corpus) for corpus in runs["corpus"].unique()]
 
 
 def main_corpus(runs: pd.DataFrame) -> str:
-    """Return the main corpus of a study, whose runs stand first in `runs.csv`."""
-    return corpora(runs)[0]
+    """Return the corpus that a study is about: the first in which heads were removed or are sparse, or the first."""
+    about = runs.loc[~runs["method"].isin(WHOLE), "corpus"]
+    return str(next(iter(about), runs["corpus"].iloc[0]))
 
 
 def of_main(runs: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:

@@ -56,7 +56,7 @@ def _figure(runs: pd.DataFrame, curves: pd.DataFrame) -> Figure:
         line[0].set_ylabel("\n".join(filter(None, (contest.title(runs), "BLEU on the test set"))))
     drawn = {arm.name: arm for row in rows for _, arms in row for arm in arms}
     handles = [dense_handle(), *(handle(arm.look, arm.label) for arm in drawn.values())]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    figure.legend(handles=handles, loc="outside lower center", ncols=2 if columns == 1 else 3)
     return figure
 
 
