@@ -130,7 +130,8 @@ def _rows(found: list[Group], heads: pd.DataFrame) -> list[Row]:
 def _name(group: Group) -> str:
     if group.method == "l0":
         return f"L0, {SCOPES[group.scope]}\n{group.label}{_of(group.normaliser)}"
-    return f"{look(group.method).label}\n{group.setting}{_of(group.normaliser)}"
+    setting = group.setting.replace(" encoder", "\nencoder")  # too long for the margin
+    return f"{look(group.method).label}\n{setting}{_of(group.normaliser)}"
 
 
 def _of(normaliser: str) -> str:
