@@ -19,6 +19,7 @@ SLOW = ("cluster", "smoke")
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Share the tests out among the processes of pytest-xdist by file, as fixtures of a file are made once."""
     if not hasattr(config, "workerinput"):
