@@ -7,31 +7,41 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 SMOKE = ROOT / "configs" / "smoke.yaml"
 
-SLOW = ("cluster", "smoke")
-"""Fixtures that take minutes to make: all tests with one of them run in the same process, and first."""
+SLOW = {"slurm": "cluster", "workflow": "smoke", "browser": "smoke"}
+"""Folders of tests whose common fixture takes minutes to make: all of them run in one process, and first."""
 
 Snakemake = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Share the tests out among processes by file, as fixtures of a file are made once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(nodeid)
+
+    return ByFile(config, log)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Share the tests out among the processes of pytest-xdist by file, as fixtures of a file are made once."""
-    if not hasattr(config, "workerinput"):
-        return
-    groups = {item: next((name for name in SLOW if name in _fixtures(item)), str(item.path)) for item in items}
-    for item, group in groups.items():
-        item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: SLOW.index(groups[item]) if groups[item] in SLOW else len(SLOW))
+    """Begin with the slow folders where several processes share the tests."""
+    if hasattr(config, "workerinput"):
+        groups = list(SLOW.values())
+        items.sort(key=lambda item: groups.index(group) if (group := _group(item.nodeid)) in groups else len(groups))
 
 
-def _fixtures(item: pytest.Item) -> list[str]:
-    return getattr(item, "fixturenames", [])
+def _group(nodeid: str) -> str:
+    path = nodeid.split("::")[0]
+    return SLOW.get(Path(path).parent.name, path)
 
 
 def run_snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
