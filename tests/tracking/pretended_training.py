@@ -67,4 +67,5 @@ def _main(folder: str, settings: dict[str, Any], first: int, last: int, end: str
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background has children ignore it
     _main(*json.loads(sys.argv[1]))
