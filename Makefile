@@ -48,7 +48,7 @@ publish: .venv/.done  ## tables and figures of a finished study into docs/result
 	$(BIN)/headcount publish --study $(RESULTS) --out docs/results/$(STUDY) $(if $(CONFIG),--configfile $(CONFIG))
 
 test: .venv/.done  ## every test, minutes
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadscope --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder
 
 check: .venv/.done  ## formatting, lint, types, import rules, workflow lint, spelling, generated files
 	$(BIN)/ruff check .

@@ -107,10 +107,9 @@ def _search(
         length = pieces.shape[2]  # of a hypothesis that ends now, EOS included
         last = limits < length  # [sentence], every hypothesis must end now
         hidden = model.step(pieces[:, :, -1], cache)  # [sentence, hypothesis, width]
-        logits = product(hidden.flatten(0, 1), output_weight).float()  # [sentence * hypothesis, vocabulary]
-        candidates, parents, tokens = _continuations(
-            logits.view(*hidden.shape[:2], -1), scores, last, beam
-        )  # [sentence, candidate]
+        logits = product(hidden.flatten(0, 1), output_weight).float()
+        logits = logits.view(*hidden.shape[:2], -1)  # [sentence, hypothesis, vocabulary]
+        candidates, parents, tokens = _continuations(logits, scores, last, beam)  # [sentence, candidate]
 
         # Hypotheses that end.
         ends = (tokens == EOS) & (torch.arange(tokens.shape[1], device=tokens.device) < beam)

@@ -21,14 +21,14 @@ LARGE = 4_000_000
 """Multiplications from which on oneDNN's preparation of a call is worth it."""
 
 
-def suits(rows: Tensor, weight: Tensor) -> bool:
-    """Whether oneDNN multiplies these: rows [row, input], weight [output, input]."""
+def suits(states: Tensor, weight: Tensor) -> bool:
+    """Whether oneDNN multiplies these: states [..., input], weight [output, input]."""
     return (
-        eager_on_cpu(rows)
-        and len(rows) * weight.numel() >= LARGE
+        eager_on_cpu(states)
+        and states.numel() * len(weight) >= LARGE
         and torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
         and bool(torch.backends.mkldnn.enabled)
-        and rows.dtype == weight.dtype == torch.float32
+        and states.dtype == weight.dtype == torch.float32
         and not torch.is_autocast_enabled("cpu")
     )
 
@@ -43,11 +43,10 @@ def product(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def linear(states: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """Return `F.linear`, with its gradients; states are [batch, position, input]."""
-    rows = states.flatten(0, -2)  # [row, input]
-    if not suits(rows, weight):
+    if not suits(states, weight):
         return F.linear(states, weight, bias)
     multiply: Callable[..., Tensor] = _Linear.apply if torch.is_grad_enabled() else product
-    return multiply(rows, weight, bias).view(*states.shape[:-1], -1)
+    return multiply(states.flatten(0, -2), weight, bias).view(*states.shape[:-1], -1)
 
 
 class _Linear(Function):
