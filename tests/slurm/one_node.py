@@ -1,4 +1,4 @@
-"""A SLURM of one node with two pretend GPUs, in a folder of its own, that leaves nothing behind."""
+"""A SLURM of one node with four pretend GPUs, in a folder of its own, that leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 ReturnToService=2
 KillWait=2
+# Jobs start as soon as there is room, not at the next of the rounds that spare a busy controller.
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=2
 MinJobAge=600
 DefMemPerCPU=500
 GresTypes=gpu
@@ -50,7 +52,7 @@ JobAcctGatherFrequency=task=1
 # The node says that it is larger than the machine, so that the profile's requests fit.
 SlurmdParameters=config_overrides
 {limits}
-NodeName={host} NodeAddr=127.0.0.1 CPUs=16 RealMemory=64000 Gres=gpu:pretend:2 State=UNKNOWN
+NodeName={host} NodeAddr=127.0.0.1 CPUs=16 RealMemory=64000 Gres=gpu:pretend:4 State=UNKNOWN
 PartitionName=cpu Nodes={host} Default=YES MaxTime=UNLIMITED State=UP
 PartitionName=gpu Nodes={host} MaxTime=UNLIMITED State=UP
 """
@@ -96,7 +98,7 @@ class OneNode:
         _leave_others_alone()
         for folder in ("state", "spool"):
             (self.root / folder).mkdir()
-        gpus = [self.root / f"nvidia{number}" for number in range(2)]
+        gpus = [self.root / f"nvidia{number}" for number in range(4)]
         for gpu in gpus:  # only a device counts as a GPU: twins of the null device
             os.mknod(gpu, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
         cgroups = all(os.access(CGROUP_MOUNT / controller, os.W_OK) for controller in CONTROLLERS)
@@ -136,6 +138,12 @@ class OneNode:
     def stop_controller(self) -> None:
         """End the controller as a crash would: without a word."""
         _end(self.root / "slurmctld.pid-file", signal.SIGKILL)
+
+    def forget_jobs(self) -> None:
+        """Take from a stopped controller all that it knows of jobs, as a lost disk would."""
+        for known in (self.root / "state").iterdir():
+            if known.is_file():
+                known.unlink()
 
     def take_node_down(self) -> None:
         self.ask("scontrol", "update", f"NodeName={self.host}", "State=DOWN", "Reason=test")

@@ -114,3 +114,15 @@ def test_a_controller_that_is_away_is_waited_for(cluster: OneNode, folder: Path,
         cluster.start_controller()
     assert workflow.status(120) == 0, workflow.said()
     assert_as_undisturbed(training, undisturbed, starts=1)
+
+
+def test_a_job_that_the_controller_lost_is_submitted_again(cluster: OneNode, folder: Path, undisturbed: Path):
+    training = Training(folder, 1)
+    workflow = Workflow(folder, "faults.yaml", training.target)
+    training.hold()
+    cluster.stop_controller()
+    cluster.forget_jobs()
+    cluster.start_controller()
+    assert workflow.status() == 0, workflow.said()
+    assert "has left the queue unseen" in workflow.said()
+    assert_as_undisturbed(training, undisturbed, starts=2)

@@ -21,6 +21,7 @@ try:
     import headcount.orphans
     import headcount.partners
     import headcount.plan
+    import headcount.squeue
 except ImportError as error:
     raise WorkflowError(f"{error}; run `make setup`, then .venv/bin/snakemake") from None
 
@@ -210,7 +211,7 @@ def stage_code(wildcards):
     plugins = [f"model.normalise.{name}" for name in sorted(normalisers)]
     if run.scorer:
         plugins.append(f"pruning.scorers.{run.scorer}")
-    return code("stages.train", *STAGE_CODE[run.stage], *plugins)
+    return headcount.fingerprint.fingerprint("stages.train", *STAGE_CODE[run.stage], *plugins)
 
 
 def models(place=None):
@@ -273,8 +274,11 @@ def drawn_from():
 
 
 def code(*modules):
-    """Return the fingerprint of the code behind a stage: a changed formula repeats the stage, a comment does not."""
-    return headcount.fingerprint.fingerprint(*modules)
+    """Return a function to the fingerprint of the code behind a stage: a changed formula repeats it, a comment does not.
+
+    A function, since a fingerprint costs time and a job on a cluster, which reads all rules, needs only its own.
+    """
+    return lambda wildcards: headcount.fingerprint.fingerprint(*modules)
 
 
 def run_verb(*arguments, text=None):
@@ -286,7 +290,7 @@ def run_verb(*arguments, text=None):
 def before_the_first_job():
     """Refuse a study that cannot finish, before anything runs; set up the tracking store once, then keep it current."""
     refuse_orphans()
-    ask_squeue_alone()
+    watch_the_queue_steadily()
     where = ["--cluster"] if workflow.non_local_exec else []
     if run_verb("check", "--config", "-", *where, text=json.dumps(SETTINGS.model_dump(mode="json"))):
         raise WorkflowError("headcount check found faults; nothing was started")
@@ -305,15 +309,11 @@ def refuse_orphans():
         raise WorkflowError(str(error)) from None
 
 
-def ask_squeue_alone():
-    """Keep SLURM's executor from sacct if squeue was chosen.
-
-    It turns to sacct once the controller does not answer, and forgets its jobs where there is no accounting.
-    """
+def watch_the_queue_steadily():
+    """Let SLURM's executor lose no job, and no time between jobs, where squeue was chosen as the way to ask."""
     if getattr(workflow.executor_settings, "status_command", None) == "squeue":
-        import snakemake_executor_plugin_slurm
-
-        snakemake_executor_plugin_slurm.is_query_tool_available = lambda tool: tool != "sacct"
+        seconds = workflow.remote_execution_settings.seconds_between_status_checks
+        headcount.squeue.SteadyWatch(workflow.scheduler._executor, seconds)
 
 
 def follow_the_runs():

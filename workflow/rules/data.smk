@@ -46,7 +46,9 @@ rule prepare:
         "../../envs/core.yaml"
     params:
         settings=lambda wildcards: headcount.plan.data_settings(own(wildcards)),
-        code=lambda wildcards: code("data.prepare", f"data.sources.{own(wildcards).data.source}"),
+        code=lambda wildcards: headcount.fingerprint.fingerprint(
+            "data.prepare", f"data.sources.{own(wildcards).data.source}"
+        ),
         folder=lambda wildcards: DATA.format(corpus=wildcards.corpus),
         teacher=lambda wildcards: (
             f"--teacher {json.dumps(TRANSLATIONS[wildcards.corpus])!r}" if wildcards.corpus in TRANSLATIONS else ""
