@@ -41,4 +41,5 @@ def folder(cluster: OneNode, undisturbed: Path, tmp_path: Path) -> Iterator[Path
     left = cluster.jobs()
     if left:
         cluster.ask("scancel", *left)
+    cluster.bring_node_back()
     assert left == []

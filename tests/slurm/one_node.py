@@ -10,6 +10,7 @@ import stat
 import subprocess
 import time
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 from needs import do_without, needs
@@ -136,8 +137,18 @@ class OneNode:
         subprocess.run([self._slurmctld], check=True, cwd=self.root)
 
     def stop_controller(self) -> None:
-        """End the controller as a crash would: without a word."""
+        """End the controller as a crash would, without a word, but not within seconds of the start of a job.
+
+        It writes down now and then which jobs run; one that it starts twice makes it take the node out of service.
+        """
+        wait_until("the controller has written down its jobs", self._jobs_are_written_down, 30)
         _end(self.root / "slurmctld.pid-file", signal.SIGKILL)
+
+    def _jobs_are_written_down(self) -> bool:
+        file = self.root / "state" / "job_state"
+        shown = [self.shown(job) for job in self.jobs()]
+        starts = [datetime.fromisoformat(job["StartTime"]) for job in shown if job["JobState"] == "RUNNING"]
+        return file.exists() and all(file.stat().st_mtime > start.timestamp() + 1 for start in starts)
 
     def forget_jobs(self) -> None:
         """Take from a stopped controller all that it knows of jobs, as a lost disk would."""
@@ -149,10 +160,10 @@ class OneNode:
         self.ask("scontrol", "update", f"NodeName={self.host}", "State=DOWN", "Reason=test")
 
     def bring_node_back(self) -> None:
-        """Resume the node, unless it has come back by itself: slurmd registers with the controller now and then."""
+        """Resume the node, if it is out of service and has not come back by itself: slurmd registers now and then."""
         resume = ["scontrol", "update", f"NodeName={self.host}", "State=RESUME"]
         subprocess.run(resume, check=False, capture_output=True)
-        wait_until("a node at work", lambda: "down" not in self.node_state())
+        wait_until("a node at work", lambda: not re.search("down|drain", self.node_state()))
 
     def stop(self) -> None:
         """End all jobs and daemons, and take away what was put into folders of the system."""
