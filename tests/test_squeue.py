@@ -28,7 +28,7 @@ class Patient(plugin.Executor):
         )
         self.lock, self.wait = threading.Lock(), True
         self.active_jobs = [SimpleNamespace(external_jobid=job) for job in jobs]
-        self.answers, self.lost = answers, []
+        self.answers, self.lost, self.submitted_again = answers, [], []
 
     async def ask(self, command: str, logger: object) -> tuple[dict[str, str] | None, float | None]:
         answer = self.answers.pop(0)
@@ -43,6 +43,7 @@ class Patient(plugin.Executor):
 
     def report_job_error(self, job_info: Any, msg: str = "") -> None:
         self.lost.append((job_info.external_jobid, msg))
+        self.active_jobs += self.submitted_again.pop(0) if self.submitted_again else []
 
 
 @pytest.fixture
@@ -50,8 +51,10 @@ def watched(monkeypatch: pytest.MonkeyPatch):
     """Return a function that gives some answers to an executor, and returns it when it has heard them all."""
     monkeypatch.setattr(plugin, "is_query_tool_available", lambda tool: True)
 
-    def runs(answers: list[list[str] | None], jobs: list[str]) -> Patient:
+    def runs(answers: list[list[str] | None], jobs: list[str], submitted_again: str = "") -> Patient:
         executor = Patient(list(answers), jobs)
+        if submitted_again:
+            executor.submitted_again = [[SimpleNamespace(external_jobid=submitted_again)]]
         monkeypatch.setattr(plugin, "query_job_status", executor.ask)
         SteadyWatch(executor, 0.0)
         asyncio.run(asyncio.wait_for(executor._wait_for_jobs(), timeout=60))
@@ -90,3 +93,9 @@ def test_a_job_is_not_given_up_for_silence_or_for_being_late(watched, answers: l
     executor = watched(answers, [job])
     assert executor.lost == []
     assert [kept.external_jobid for kept in executor.active_jobs] == [job]
+
+
+def test_a_number_that_a_new_controller_gives_again_is_another_job(watched):
+    executor = watched([*[[]] * LOOKS, None, ["1"]], ["1"], submitted_again="1")
+    assert len(executor.lost) == 1
+    assert [kept.external_jobid for kept in executor.active_jobs] == ["1"]

@@ -54,6 +54,7 @@ class SteadyWatch:
             if self._missed[number] < LOOKS:
                 yield job
             else:
+                del self._missed[number]  # a controller that begins anew gives its numbers again
                 self._executor.report_job_error(
                     job, msg=f"SLURM-job '{number}' has left the queue unseen: ended or lost while nobody answered. "
                 )
