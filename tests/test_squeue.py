@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +20,7 @@ HOURS = 3600.0
 class Patient(plugin.Executor):
     """An executor that wants to wait for hours between its looks, asks a queue of our making, and ends after some."""
 
-    def __init__(self, answers: list[list[str] | None], jobs: list[str]) -> None:
+    def __init__(self, answers: list[list[str] | None], jobs: list[str], submitted_again: Sequence[str]) -> None:
         settings = SimpleNamespace(seconds_between_status_checks=HOURS)
         common = SimpleNamespace(init_seconds_before_status_checks=0)
         self.workflow: Any = SimpleNamespace(
@@ -28,7 +28,8 @@ class Patient(plugin.Executor):
         )
         self.lock, self.wait = threading.Lock(), True
         self.active_jobs = [SimpleNamespace(external_jobid=job) for job in jobs]
-        self.answers, self.lost, self.submitted_again = answers, [], []
+        self.submitted_again = [SimpleNamespace(external_jobid=job) for job in submitted_again]
+        self.answers, self.lost = answers, []
 
     async def ask(self, command: str, logger: object) -> tuple[dict[str, str] | None, float | None]:
         answer = self.answers.pop(0)
@@ -43,7 +44,7 @@ class Patient(plugin.Executor):
 
     def report_job_error(self, job_info: Any, msg: str = "") -> None:
         self.lost.append((job_info.external_jobid, msg))
-        self.active_jobs += self.submitted_again.pop(0) if self.submitted_again else []
+        self.active_jobs += self.submitted_again
 
 
 @pytest.fixture
@@ -51,10 +52,8 @@ def watched(monkeypatch: pytest.MonkeyPatch):
     """Return a function that gives some answers to an executor, and returns it when it has heard them all."""
     monkeypatch.setattr(plugin, "is_query_tool_available", lambda tool: True)
 
-    def runs(answers: list[list[str] | None], jobs: list[str], submitted_again: str = "") -> Patient:
-        executor = Patient(list(answers), jobs)
-        if submitted_again:
-            executor.submitted_again = [[SimpleNamespace(external_jobid=submitted_again)]]
+    def runs(answers: list[list[str] | None], jobs: list[str], submitted_again: Sequence[str] = ()) -> Patient:
+        executor = Patient(list(answers), jobs, submitted_again)
         monkeypatch.setattr(plugin, "query_job_status", executor.ask)
         SteadyWatch(executor, 0.0)
         asyncio.run(asyncio.wait_for(executor._wait_for_jobs(), timeout=60))
@@ -96,6 +95,6 @@ def test_a_job_is_not_given_up_for_silence_or_for_being_late(watched, answers: l
 
 
 def test_a_number_that_a_new_controller_gives_again_is_another_job(watched):
-    executor = watched([*[[]] * LOOKS, None, ["1"]], ["1"], submitted_again="1")
+    executor = watched([*[[]] * LOOKS, None, ["1"]], ["1"], submitted_again=["1"])
     assert len(executor.lost) == 1
     assert [kept.external_jobid for kept in executor.active_jobs] == ["1"]
